@@ -1,0 +1,51 @@
+"""Names and places of a results tree.
+
+``<root>/<division>/<organisation>/results/<system>/<family>/...`` with the leaves of one invocation below, and
+``<root>/<division>/<organisation>/systems/<system>.yaml`` beside them.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from pathlib import PurePosixPath
+
+DIVISIONS = ("closed", "open")
+"""Division directories of a submission; whatif results are never submitted."""
+CHECKPOINTING = "checkpointing"
+
+TIMESTAMP = re.compile(r"[0-9]{8}_[0-9]{6}")
+TIMESTAMP_FORMAT = "%Y%m%d_%H%M%S"
+
+SUMMARY = "summary.json"
+FS_SEPARATION = "fs_separation.json"
+CODE_IMAGE_POINTER = ".mlps-code-image"
+DLIO_CONFIG_DIR = "dlio_config"
+CONFIG = f"{DLIO_CONFIG_DIR}/config.yaml"
+OVERRIDES = f"{DLIO_CONFIG_DIR}/overrides.yaml"
+EPOCH_STATS_RANK_0 = "0_per_epoch_stats.json"
+STDOUT_LOG = "checkpointing_run.stdout.log"
+STDERR_LOG = "checkpointing_run.stderr.log"
+
+PLACEHOLDER_TEXT = b"PRUNED BY STAFF"
+"""What replaces the content of pruned files; the file counts as present, its content as unavailable."""
+
+
+def leaf_time(name: str) -> datetime | None:
+    """The local time that a leaf's name states; None where it is not a timestamp or not a real date."""
+    if TIMESTAMP.fullmatch(name) is None:
+        return None
+    try:
+        return datetime.strptime(name, TIMESTAMP_FORMAT)
+    except ValueError:
+        return None
+
+
+def metadata_name(leaf: str, family: str = CHECKPOINTING) -> str:
+    """File name of a leaf's metadata."""
+    return f"{family}_{leaf}_metadata.json"
+
+
+def checkpointing_leaf(division: str, organisation: str, system: str, model: str, leaf: str) -> PurePosixPath:
+    """Path of a checkpointing leaf relative to the results directory."""
+    return PurePosixPath(division, organisation, "results", system, CHECKPOINTING, model, leaf)

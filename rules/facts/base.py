@@ -1,0 +1,258 @@
+"""What rules may know: typed facts, where each was read, and why one is absent.
+
+A *fact model* describes one kind of subject (a run leaf, a workload, a system). Rules see its fields as CEL variables
+named ``namespace.field``; nothing else of a results tree or a command line reaches a rule. Each fact is either a value
+or an :class:`Absence`; a fact that is neither is a bug in the adapter and fails validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+T = TypeVar("T")
+
+
+class Known(StrEnum):
+    """When a fact can first exist."""
+
+    PLAN = "plan"
+    """On the command line, before anything is contacted or created."""
+    PROBE = "probe"
+    """After the machine was probed, before the benchmark starts."""
+    RUN = "run"
+    """Only once the benchmark has run."""
+
+
+class Reason(StrEnum):
+    """Why a fact has no value."""
+
+    LATER = "later"
+    """It does not exist yet at this stage."""
+    KEY_ABSENT = "key_absent"
+    """The file (or command line) is there and readable, the key is not in it."""
+    NOT_RECORDED = "not_recorded"
+    """The tool version that wrote the leaf could not record it."""
+    MISSING_FILE = "missing_file"
+    """The file that would state it does not exist."""
+    UNREADABLE = "unreadable"
+    """The file exists and its content cannot be used."""
+    INVALID = "invalid"
+    """The key is there and its value is not of the fact's type or range."""
+    PLACEHOLDER = "placeholder"
+    """The file was replaced by the round's pruning placeholder."""
+    NO_ROW = "no_row"
+    """A reference table has no row for the key."""
+    NOT_APPLICABLE = "not_applicable"
+    """There is no such quantity for this subject, for instance a gap where there is one invocation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """Stands in the place of a value that is not known.
+
+    ``cause`` identifies the root cause: all absences that would be cured by the same act (supplying one file, say)
+    carry the same cause, and the report names it once. ``path`` is the file, relative to the results directory (or the
+    option) that would state the fact, ``pointer`` the JSON pointer in it.
+    """
+
+    cause: str
+    reason: Reason
+    path: str = ""
+    pointer: str = ""
+    detail: str = ""
+
+    @property
+    def place(self) -> str:
+        """File and pointer in one piece of text."""
+        return f"{self.path}#{self.pointer}" if self.pointer else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a value was read: ``path`` is a file relative to the results directory, an option, or a probe's name."""
+
+    path: str
+    pointer: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.path}#{self.pointer}" if self.pointer else self.path
+
+
+Fact = Union[T, Absence]
+"""The annotation of a fact: a value of the given type, or the reason why there is none."""
+
+Int = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+"""An integer that CEL can hold."""
+Float = Annotated[float, Field(allow_inf_nan=False)]
+"""A finite double: NaN compares false with everything and must never reach a rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactInfo:
+    """What a fact declares about itself."""
+
+    name: str
+    """Full name as rules write it, for instance ``run.num_processes``."""
+    type: Any
+    """Python type of a value: str, int, float, bool, list[...], or list of a :class:`Record`."""
+    description: str
+    unit: str
+    known: Known
+    choices: tuple[str, ...] = ()
+    """The only values a text fact can have; comparisons with anything else are refused when rules are loaded."""
+
+    @property
+    def record(self) -> type[Record] | None:
+        """The item type, where the fact is a list of records that rules judge one at a time."""
+        if get_origin(self.type) is list:
+            (item,) = get_args(self.type)
+            if isinstance(item, type) and issubclass(item, Record):
+                return item
+        return None
+
+
+def fact(description: str, *, known: Known, unit: str = "") -> Any:
+    """Declare a field of a fact model. It has no default: the adapter states a value or an :class:`Absence`."""
+    return Field(description=description, json_schema_extra={"unit": unit, "known": known.value})
+
+
+class Record(BaseModel):
+    """An item of a list fact; rules see its fields as ``item.<field>``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    @classmethod
+    @cache
+    def fact_infos(cls) -> Mapping[str, FactInfo]:
+        """The item's fields by full name, ``item.<field>``."""
+        return {
+            f"item.{name}": _info(f"item.{name}", field_info, cls) for name, field_info in cls.model_fields.items()
+        }
+
+    def lookup(self, name: str) -> Any:
+        """Value or absence of ``item.<field>``."""
+        return getattr(self, name.partition(".")[2])
+
+
+class FactModel(BaseModel):
+    """Base of all fact models.
+
+    Class variables: ``subject`` is the name that rule entries use, ``namespace`` the prefix of its facts,
+    ``children`` the name of the field that lists the subjects below it (empty: none).
+
+    Instances carry ``path``, the subject's place relative to the results directory (forward slashes; empty at launch),
+    and ``sources``, where each stated value was read, by field name.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+    subject: ClassVar[str] = ""
+    namespace: ClassVar[str] = ""
+    children: ClassVar[str] = ""
+
+    path: str
+    sources: Mapping[str, Source] = Field(default_factory=dict)
+
+    @classmethod
+    @cache
+    def fact_infos(cls) -> Mapping[str, FactInfo]:
+        """The model's facts by full name (``namespace.field``), in order of declaration."""
+        return {
+            f"{cls.namespace}.{name}": _info(f"{cls.namespace}.{name}", info, cls)
+            for name, info in cls.model_fields.items()
+            if isinstance(info.json_schema_extra, dict) and "known" in info.json_schema_extra
+        }
+
+    @classmethod
+    @cache
+    def fact_fields(cls) -> tuple[str, ...]:
+        """Field names of the facts, without the namespace."""
+        return tuple(name.partition(".")[2] for name in cls.fact_infos())
+
+    def lookup(self, name: str) -> Any:
+        """Value or absence of the fact with this full name."""
+        return getattr(self, name.partition(".")[2])
+
+    def source(self, name: str) -> Source | None:
+        """Where the fact with this full name was read, if it has a value."""
+        return self.sources.get(name.partition(".")[2])
+
+    def below(self) -> tuple[FactModel, ...]:
+        """The subjects directly below this one."""
+        return tuple(getattr(self, self.children)) if self.children else ()
+
+    def stated(self) -> Iterator[tuple[str, Any]]:
+        """Full name and value of each fact that has a value."""
+        for name in self.fact_infos():
+            value = self.lookup(name)
+            if not isinstance(value, Absence):
+                yield name, value
+
+
+@dataclass(slots=True)
+class FactSheet:
+    """Collects facts, their sources and absences while an adapter reads; :meth:`build` makes the model.
+
+    >>> sheet = FactSheet()
+    >>> sheet.put("num_processes", 8, Source("--num-processes"))
+    """
+
+    values: dict[str, Any] = field(default_factory=dict)
+    sources: dict[str, Source] = field(default_factory=dict)
+
+    def put(self, name: str, value: Any, source: Source | None = None) -> None:
+        """State a value with its source, or an :class:`Absence`."""
+        self.values[name] = value
+        if source is not None and not isinstance(value, Absence):
+            self.sources[name] = source
+
+    def get(self, name: str) -> Any:
+        """The value or absence that was put under this field name."""
+        return self.values[name]
+
+    def build(self, model: type[M], path: str, **children: Any) -> M:
+        """Make the model. Raises pydantic.ValidationError where a fact was neither stated nor declared absent."""
+        return model.model_validate({**self.values, **children, "path": path, "sources": self.sources})
+
+
+M = TypeVar("M", bound=FactModel)
+
+
+def _info(name: str, info: FieldInfo, owner: type[BaseModel]) -> FactInfo:
+    extra = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
+    value_type = _value_type(info.annotation)
+    if not info.description:
+        raise TypeError(f"{owner.__name__}: {name} has no description")
+    if info.default is not PydanticUndefined:
+        raise TypeError(f"{owner.__name__}: {name} has a default; a fact is stated or absent")
+    choices = tuple(str(choice) for choice in get_args(value_type)) if get_origin(value_type) is Literal else ()
+    return FactInfo(
+        name=name,
+        type=str if choices else value_type,
+        description=info.description,
+        unit=str(extra.get("unit", "")),
+        known=Known(str(extra.get("known", Known.PLAN))),
+        choices=choices,
+    )
+
+
+def _value_type(annotation: Any) -> Any:
+    """The type of a value: the annotation without Absence and without validation constraints."""
+    origin = get_origin(annotation)
+    if origin is Union:
+        (remaining,) = [arg for arg in get_args(annotation) if arg is not Absence]
+        return _value_type(remaining)
+    if origin is Annotated:
+        return _value_type(get_args(annotation)[0])
+    if origin is list:
+        (item,) = get_args(annotation)
+        return list[_value_type(item)]  # type: ignore[misc]
+    return annotation

@@ -1,0 +1,29 @@
+"""Facts of a system description (``systems/<name>.yaml``) that checkpointing rules ask for."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from .base import Fact, FactModel, Int, Known, fact
+from .checkpointing import CheckpointingWorkload, LeafFile
+
+
+class SystemDescription(FactModel):
+    """One described system with the checkpointing workloads that ran on it."""
+
+    subject: ClassVar[str] = "system"
+    namespace: ClassVar[str] = "system"
+    children: ClassVar[str] = "workloads"
+
+    workloads: tuple[CheckpointingWorkload, ...]
+
+    benchmark_api: Fact[Literal["file", "object"]] = fact("Protocol that the benchmark used.", known=Known.RUN)
+    multi_host: Fact[bool] = fact("Several hosts can use the system at once.", known=Known.RUN)
+    simultaneous_write: Fact[bool] = fact("Several hosts can write the same storage at once.", known=Known.RUN)
+    simultaneous_read: Fact[bool] = fact("Several hosts can read the same storage at once.", known=Known.RUN)
+    remap_time_seconds: Fact[Int] = fact(
+        "Time to hand the storage from writing to reading hosts (remap_time_in_seconds); 0: none needed.",
+        known=Known.RUN,
+        unit="s",
+    )
+    files: Fact[list[LeafFile]] = fact("Files that the description is read from.", known=Known.RUN)

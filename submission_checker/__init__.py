@@ -1,0 +1,1 @@
+"""Judges finished results trees of MLPerf Storage by the rule book."""
