@@ -13,6 +13,8 @@ from pathlib import PurePosixPath
 DIVISIONS = ("closed", "open")
 """Division directories of a submission; whatif results are never submitted."""
 CHECKPOINTING = "checkpointing"
+FAMILIES = ("training", CHECKPOINTING, "vector_database", "kv_cache")
+"""Directories of workload families below a system."""
 
 TIMESTAMP = re.compile(r"[0-9]{8}_[0-9]{6}")
 TIMESTAMP_FORMAT = "%Y%m%d_%H%M%S"
@@ -49,3 +51,8 @@ def metadata_name(leaf: str, family: str = CHECKPOINTING) -> str:
 def checkpointing_leaf(division: str, organisation: str, system: str, model: str, leaf: str) -> PurePosixPath:
     """Path of a checkpointing leaf relative to the results directory."""
     return PurePosixPath(division, organisation, "results", system, CHECKPOINTING, model, leaf)
+
+
+def system_description(division: str, organisation: str, system: str) -> PurePosixPath:
+    """Path of a system's description relative to the results directory."""
+    return PurePosixPath(division, organisation, "systems", f"{system}.yaml")

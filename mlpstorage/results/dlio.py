@@ -1,0 +1,116 @@
+"""What a leaf's command line, overrides and logs say: Hydra overrides, placement options, df tables."""
+
+from __future__ import annotations
+
+import itertools
+import posixpath
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+WORKLOAD_PREFIX = "workload."
+
+_HOST_OPTIONS = {"-host", "--host", "-H", "--hosts", "-hosts"}
+_COUNT_OPTIONS = {"-n", "-np", "--np", "-c"}
+_MAPPING_OPTIONS = {
+    "--map-by", "-map-by", "--rank-by", "--rankfile", "-rf", "--npernode", "-npernode", "-N", "--bynode", "-bynode",
+    "--byslot", "--hostfile", "-hostfile", "--machinefile", "-machinefile",
+}  # fmt: skip
+
+
+def split_command(command: str) -> list[str]:
+    """The words of a command line. Raises ValueError where its quotes do not match."""
+    if any(mark in command for mark in "'\"\\"):
+        return shlex.split(command)
+    return command.split()
+
+
+def workload_overrides(words: Iterable[Any]) -> dict[str, str]:
+    """``++workload.a.b=v`` items among the words, by dotted key without the prefix; the last one wins."""
+    found: dict[str, str] = {}
+    for word in words:
+        if not isinstance(word, str):
+            continue
+        key, separator, value = word.lstrip("+").partition("=")
+        if separator and key.startswith(WORKLOAD_PREFIX):
+            found[key.removeprefix(WORKLOAD_PREFIX)] = value.strip("'\"")
+    return found
+
+
+def workload_choice(words: Iterable[Any]) -> str | None:
+    """The workload that was selected: the value of ``workload=llama3_8b``."""
+    values = [word.partition("=")[2] for word in words if isinstance(word, str) and word.startswith("workload=")]
+    return values[-1] if values else None
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Options of an mpirun or mpiexec line that decide where ranks run."""
+
+    processes: str | None
+    hosts: str | None
+    per_host: str | None
+    """``--ppn`` of mpiexec (PALS): blocks of so many ranks a host."""
+
+
+def parse_launch(words: Iterable[str]) -> Launch:
+    """The first value of each option; what follows the benchmark's name is not told apart, its options differ."""
+    processes = hosts = per_host = None
+    for option, value in itertools.pairwise(words):
+        if option in _COUNT_OPTIONS and processes is None:
+            processes = value
+        elif option in _HOST_OPTIONS and hosts is None:
+            hosts = value
+        elif option == "--ppn" and per_host is None:
+            per_host = value
+    return Launch(processes, hosts, per_host)
+
+
+def maps_ranks(words: Iterable[str]) -> bool:
+    """Whether MPI options of the user place ranks their own way."""
+    return any(word.partition("=")[0] in _MAPPING_OPTIONS for word in words)
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """One line of a df table."""
+
+    device: str
+    mount_point: str
+
+
+def df_table(text: str) -> list[Mount]:
+    """The mounts of the first ``df`` table in a log; empty where there is none."""
+    mounts: list[Mount] = []
+    lines = iter(text.splitlines())
+    for line in lines:
+        if line.lstrip().startswith("Filesystem") and "Mounted on" in line:
+            break
+    pending = ""
+    for line in lines:
+        fields = (pending + line).split(None, 5)
+        if len(fields) == 1 and not pending:  # df breaks the line after a long device name
+            pending = line + " "
+            continue
+        pending = ""
+        if len(fields) != 6 or not fields[4].endswith("%") or not fields[5].startswith("/"):
+            break
+        mounts.append(Mount(fields[0], fields[5].strip()))
+    return mounts
+
+
+def mount_of(path: str, mounts: Iterable[Mount]) -> Mount | None:
+    """The mount with the longest prefix of an absolute path, by its text alone: the submitter's paths are not ours."""
+    best: Mount | None = None
+    wanted = posixpath.normpath(path) + "/"
+    for mount in mounts:
+        prefix = mount.mount_point.rstrip("/") + "/"
+        if wanted.startswith(prefix) and (best is None or len(mount.mount_point) > len(best.mount_point)):
+            best = mount
+    return best
+
+
+def same_mount(one: Mount, other: Mount) -> bool:
+    """One mount point, or one block device mounted twice (names such as tmpfs say nothing)."""
+    return one.mount_point == other.mount_point or (one.device == other.device and one.device.startswith("/"))

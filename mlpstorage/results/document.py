@@ -1,0 +1,398 @@
+"""One file of a results tree as data: its state, and typed access to its values by JSON pointer.
+
+A getter gives a :class:`Reading` (value and source) or the :class:`~rules.facts.Absence` that says why there is none.
+What counts as a value of a type is the same for every file (see :func:`as_int` and its siblings).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+
+import yaml
+from pydantic_core import from_json
+
+from rules.facts import Absence, Reason, Source
+
+from .files import MAX_JSON_BYTES, MAX_YAML_BYTES, Content, Root, State
+from .text import clean, shorten
+
+try:
+    from yaml import CSafeLoader as _SafeLoader
+except ImportError:  # libyaml is optional in PyYAML
+    from yaml import SafeLoader as _SafeLoader  # type: ignore[assignment]
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+MAX_DEPTH = 100
+"""Levels of nesting; the deepest real file has nine."""
+_BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_KEY_ENDS = (b'":', b" :", b"\t:", b"\n:", b"\r:")
+_DIGITS = re.compile(r"[+-]?[0-9]{1,19}")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[T]):
+    """A value and where it was read."""
+
+    value: T
+    source: Source
+
+    def map(self, convert: Callable[[T], U]) -> Reading[U]:
+        """The converted value from the same source."""
+        return Reading(convert(self.value), self.source)
+
+
+Found = Reading[T] | Absence
+"""What a getter gives."""
+
+
+class InvalidValueError(ValueError):
+    """A value is not of the wanted type; the text says what was wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One parsed file. ``path`` is relative to the results directory and safe to print; ``data`` is an object."""
+
+    path: str
+    state: State
+    cause: str
+    detail: str = ""
+    data: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def ok(self) -> bool:
+        """The file was read and parsed."""
+        return self.state == "ok"
+
+    def absence(self, pointer: str = "") -> Absence:
+        """Why nothing of this file is known. Only where the file is not ok."""
+        reasons = {"missing": Reason.MISSING_FILE, "placeholder": Reason.PLACEHOLDER}
+        return Absence(self.cause, reasons.get(self.state, Reason.UNREADABLE), self.path, pointer, self.detail)
+
+    def source(self, pointer: str = "") -> Source:
+        """A place in this file."""
+        return Source(self.path, pointer)
+
+    def raw(self, pointer: str) -> Found[Any]:
+        """The value as it was parsed. A null counts as a key that is not there."""
+        if not self.ok:
+            return self.absence(pointer)
+        node: Any = self.data
+        for token in pointer.split("/")[1:]:
+            key = token.replace("~1", "/").replace("~0", "~")
+            node = node.get(key) if isinstance(node, dict) else None
+            if node is None:
+                return self.key_absent(pointer)
+        return Reading(node, self.source(pointer))
+
+    def has(self, pointer: str) -> bool:
+        """Whether a value other than null is there."""
+        return isinstance(self.raw(pointer), Reading)
+
+    def key_absent(self, pointer: str) -> Absence:
+        """The absence of a key of this (readable) file."""
+        if not self.ok:
+            return self.absence(pointer)
+        return Absence(f"key:{self.path}#{pointer}", Reason.KEY_ABSENT, self.path, pointer, "the key is not set")
+
+    def invalid(self, pointer: str, detail: str) -> Absence:
+        """The absence of a value that is there and cannot be used."""
+        return Absence(f"value:{self.path}#{pointer}", Reason.INVALID, self.path, pointer, detail)
+
+    def read(self, pointer: str, convert: Callable[[Any], T]) -> Found[T]:
+        """The value by one of the converters below, or any that raises :class:`InvalidValueError`."""
+        found = self.raw(pointer)
+        if isinstance(found, Absence):
+            return found
+        try:
+            return Reading(convert(found.value), found.source)
+        except InvalidValueError as problem:
+            return self.invalid(pointer, f"{shorten(found.value)} is not {problem}")
+
+    def int(self, pointer: str) -> Found[int]:
+        """An integer; see :func:`as_int`."""
+        return self.read(pointer, as_int)
+
+    def float(self, pointer: str) -> Found[float]:
+        """A finite number; see :func:`as_float`."""
+        return self.read(pointer, as_float)
+
+    def bool(self, pointer: str) -> Found[bool]:
+        """A truth value; see :func:`as_bool`."""
+        return self.read(pointer, as_bool)
+
+    def text(self, pointer: str) -> Found[str]:
+        """A text, harmless to print; see :func:`as_text`."""
+        return self.read(pointer, as_text)
+
+    def local_time(self, pointer: str) -> Found[datetime]:
+        """A time in the submitter's local zone; see :func:`as_local_time`."""
+        return self.read(pointer, as_local_time)
+
+    def utc_time(self, pointer: str) -> Found[datetime]:
+        """A time with a zone, in UTC; see :func:`as_utc_time`."""
+        return self.read(pointer, as_utc_time)
+
+    def mapping(self, pointer: str) -> Found[dict[str, Any]]:
+        """An object."""
+        return self.read(pointer, as_mapping)
+
+    def list(self, pointer: str) -> Found[list[Any]]:
+        """A list; the empty text that some tools write for an empty list is one."""
+        return self.read(pointer, as_list)
+
+
+def first_of(*found: Found[T]) -> Found[T]:
+    """The first source that is present: a value, or one that is there and cannot be used.
+
+    Sources that are not there are passed over; if none is, the first one's absence is given.
+    """
+    for candidate in found:
+        if isinstance(candidate, Reading) or candidate.reason is Reason.INVALID:
+            return candidate
+    return found[0]
+
+
+# Coercion: one table for all files.
+
+
+def as_int(value: Any) -> int:
+    """64, 64.0, "64" and " 64 " are 64; true, 64.5, texts, lists and what 64 bits cannot hold are refused."""
+    digits = isinstance(value, str) and _DIGITS.fullmatch(value.strip()) is not None
+    if digits or (isinstance(value, float) and value.is_integer()):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
+        raise InvalidValueError("an integer")
+    return value
+
+
+def as_float(value: Any) -> float:
+    """Numbers and texts of one; NaN, infinities and truth values are refused."""
+    if isinstance(value, str) and len(value) <= 40 and "_" not in value:
+        try:
+            value = float(value)
+        except ValueError:
+            raise InvalidValueError("a number") from None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidValueError("a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise InvalidValueError("a finite number") from None
+    if not math.isfinite(number):
+        raise InvalidValueError("a finite number")
+    return number
+
+
+def as_bool(value: Any) -> bool:
+    """true, "true", "True" and their opposites; numbers and "yes" are refused."""
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    if not isinstance(value, bool):
+        raise InvalidValueError("true or false")
+    return value
+
+
+def as_strict_bool(value: Any) -> bool:
+    """Only true and false themselves."""
+    if not isinstance(value, bool):
+        raise InvalidValueError("true or false")
+    return value
+
+
+def as_text(value: Any) -> str:
+    """A text without blanks around it, control characters replaced; numbers are refused."""
+    if not isinstance(value, str):
+        raise InvalidValueError("text")
+    return clean(value.strip())
+
+
+def as_choice(*choices: str) -> Callable[[Any], str]:
+    """A converter to one of these lower-case words, whatever the case in the file."""
+
+    def convert(value: Any) -> str:
+        text = as_text(value).lower()
+        if text not in choices:
+            raise InvalidValueError(" or ".join(choices))
+        return text
+
+    return convert
+
+
+def as_mapping(value: Any) -> dict[str, Any]:
+    """An object."""
+    if not isinstance(value, dict):
+        raise InvalidValueError("an object")
+    return value
+
+
+def as_list(value: Any) -> list[Any]:
+    """A list, or the empty text."""
+    if value == "":
+        return []
+    if not isinstance(value, list):
+        raise InvalidValueError("a list")
+    return value
+
+
+def _time(value: Any) -> datetime:
+    try:
+        time = datetime.fromisoformat(value.strip()) if isinstance(value, str) else None
+    except ValueError:
+        time = None
+    if time is None or not 1970 <= time.year < 2200:  # keeps all arithmetic inside datetime's range
+        raise InvalidValueError("an ISO 8601 time")
+    return time
+
+
+def as_local_time(value: Any) -> datetime:
+    """A naive time. A zone that is written out is dropped: it is the submitter's, and so are all other times."""
+    return _time(value).replace(tzinfo=None)
+
+
+def as_utc_time(value: Any) -> datetime:
+    """A time with a zone as naive UTC."""
+    time = _time(value)
+    if time.tzinfo is None:
+        raise InvalidValueError("a time with a zone (Z)")
+    return time.astimezone(UTC).replace(tzinfo=None)
+
+
+# Parsing.
+
+
+def read_json(root: Root, path: str, *, placeholder: str = "") -> Document:
+    """A JSON file whose top level is an object. Never raises for bad content.
+
+    ``placeholder``: the cause id if the content was pruned (one for all files of a leaf).
+    """
+    return _document(root.read(path, MAX_JSON_BYTES), path, placeholder, _parse_json)
+
+
+def read_yaml(root: Root, path: str, *, placeholder: str = "") -> Document:
+    """A YAML file whose top level is a mapping; a list is wrapped as ``{"": list}``. Never raises for bad content."""
+    return _document(root.read(path, MAX_YAML_BYTES), path, placeholder, _parse_yaml)
+
+
+class _BadContentError(Exception):
+    """The content is not usable: state and reason."""
+
+    def __init__(self, detail: str, state: State = "damaged") -> None:
+        super().__init__(detail)
+        self.state: State = state
+
+
+def _document(content: Content, path: str, placeholder: str, parse: Callable[[bytes], dict[str, Any]]) -> Document:
+    shown = clean(path)
+    cause = placeholder if content.state == "placeholder" and placeholder else f"file:{shown}"
+    if content.state != "ok":
+        return Document(shown, content.state, cause, content.detail)
+    try:
+        return Document(shown, "ok", cause, data=parse(content.data))
+    except _BadContentError as problem:
+        return Document(shown, problem.state, cause, str(problem))
+
+
+def _parse_json(data: bytes) -> dict[str, Any]:
+    _check_encoding(data)
+    try:
+        value = from_json(data)
+    except ValueError as error:
+        if "recursion limit" in str(error):
+            raise _BadContentError("it is nested too deeply", "refused") from None
+        raise _BadContentError(f"it is not JSON: {clean(str(error), 200)}") from None
+    except RecursionError:
+        raise _BadContentError("it is nested too deeply", "refused") from None
+    if not isinstance(value, dict):
+        raise _BadContentError(f"its top level is {_name(value)}, not an object")
+    # Every key ends in one of _KEY_ENDS; as many endings as keys means that no key was overwritten by a second one.
+    if sum(data.count(end) for end in _KEY_ENDS) > _count_keys(value):
+        _refuse_duplicates(data)
+    return value
+
+
+def _check_encoding(data: bytes) -> None:
+    if data.startswith(_BYTE_ORDER_MARKS):
+        raise _BadContentError("it starts with a byte order mark; plain UTF-8 is wanted")
+    if b"\0" in data[:64]:
+        raise _BadContentError("it is binary, or UTF-16; plain UTF-8 is wanted")
+
+
+def _count_keys(value: dict[str, Any]) -> int:
+    """Keys of all objects; refuses what is nested deeper than MAX_DEPTH."""
+    keys = 0
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        below: list[Any] = []
+        for node in level:
+            if isinstance(node, dict):
+                keys += len(node)
+            items = node.values() if isinstance(node, dict) else node
+            below += [item for item in items if isinstance(item, dict | list)]
+        if not below:
+            return keys
+        level = below
+    raise _BadContentError(f"it is nested deeper than {MAX_DEPTH} levels", "refused")
+
+
+def _refuse_duplicates(data: bytes) -> None:
+    def unique(pairs: list[tuple[str, Any]]) -> None:
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _BadContentError(f"the key {shorten(key)} stands in it twice")
+            seen.add(key)
+
+    json.loads(data, object_pairs_hook=unique)
+
+
+def _name(value: Any) -> str:
+    return {list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(type(value), "a number")
+
+
+class _Loader(_SafeLoader):
+    """Safe YAML whose mappings have plain keys, each once."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key_node, _ in node.value:
+            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == "tag:yaml.org,2002:merge":
+                raise _BadContentError(f"line {key_node.start_mark.line + 1}: a key must be plain text")
+            if key_node.value in seen:
+                line = key_node.start_mark.line + 1
+                raise _BadContentError(f"line {line}: the key {shorten(key_node.value)} stands in it twice")
+            seen.add(key_node.value)
+        return super().construct_mapping(node, deep=deep)
+
+
+def _parse_yaml(data: bytes) -> dict[str, Any]:
+    _check_encoding(data)
+    try:
+        depth = 0
+        for event in yaml.parse(data, Loader=_SafeLoader):
+            if isinstance(event, yaml.AliasEvent):
+                line = event.start_mark.line + 1 if event.start_mark else 0
+                raise _BadContentError(f"line {line}: aliases are not read", "refused")
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAX_DEPTH:
+                raise _BadContentError(f"it is nested deeper than {MAX_DEPTH} levels", "refused")
+        value = yaml.load(data, Loader=_Loader)  # noqa: S506 - a subclass of the safe loader
+    except yaml.MarkedYAMLError as error:
+        place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise _BadContentError(f"it is not YAML: {place}{clean(str(error.problem), 200)}") from None
+    except (yaml.YAMLError, ValueError, OverflowError, TypeError) as error:
+        # dates that do not exist, integers of thousands of digits, keys that cannot be hashed
+        raise _BadContentError(f"it is not usable YAML: {clean(str(error), 200)}") from None
+    if isinstance(value, list):
+        return {"": value}
+    if not isinstance(value, dict):
+        raise _BadContentError(f"its top level is {_name(value)}, not a mapping")
+    return value

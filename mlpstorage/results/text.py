@@ -1,0 +1,34 @@
+"""Making text from a results tree harmless and short before it travels into facts, findings and terminals."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+SHORT = 60
+"""Characters of a raw value that a message quotes."""
+LONG = 4096
+"""Characters that a text fact keeps."""
+
+_HARMFUL = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+"""Control, format (bidirectional marks), surrogate, unassigned characters; line and paragraph separators."""
+
+
+def clean(text: str, limit: int = LONG) -> str:
+    """``text`` with each harmful character replaced by U+FFFD, cut at ``limit`` characters."""
+    if len(text) > limit:
+        text = f"{text[:limit]}... ({len(text)} characters)"
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join("\ufffd" if unicodedata.category(char) in _HARMFUL else char for char in text)
+
+
+def shorten(value: Any) -> str:
+    """A raw value of a document as a message may quote it."""
+    if isinstance(value, dict):
+        return f"an object of {len(value)} keys"
+    if isinstance(value, list):
+        return f"a list of {len(value)} items"
+    if isinstance(value, str):
+        return repr(clean(value, SHORT))
+    return {None: "null", True: "true", False: "false"}.get(value) or clean(str(value), SHORT)

@@ -1,0 +1,303 @@
+"""Facts of a checkpointing workload, derived from its invocations and the times observed in them (4.3.1, 4.7.1, 4.7.2).
+
+All arithmetic is on naive times of the submitter's local zone; the collector's stamps, which are UTC, are brought there
+first. A fact passes on the absence of what it derives from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from ..facts.base import Absence, FactSheet, Reason, Source
+from ..facts.checkpointing import CheckpointingRun, CheckpointingWorkload
+
+_ZONE_STEP = timedelta(minutes=15)
+"""All zones in use differ from UTC by a multiple of this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """A naive time and where it was read."""
+
+    at: datetime
+    source: Source
+
+
+Moment = Instant | Absence
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimes:
+    """When one invocation did what. Local times, but for ``collected`` and ``collected_end``, which are UTC."""
+
+    invocation_start: Moment
+    invocation_end: Moment
+    directory: Moment
+    """The leaf's name: start of the process."""
+    summary_start: Moment
+    """Start of the measured section, after MPI and Python start-up."""
+    summary_end: Moment
+    collected: Moment
+    """UTC: host facts at the start; with the start of the process it gives the zone."""
+    collected_end: Moment
+    """UTC: the latest stamp of the host facts at the end."""
+    first_write: Moment
+    """Start of the first checkpoint write."""
+    last_write: Moment
+    """End of the last checkpoint write."""
+    first_read: Moment
+    last_read: Moment
+
+    @property
+    def start(self) -> Moment:
+        """Start of the invocation: as recorded, else the leaf's name, else the summary's start."""
+        return _first(self.invocation_start, self.directory, self.summary_start)
+
+    @property
+    def utc_offset(self) -> timedelta | None:
+        """Local time minus UTC, to a quarter of an hour; None where no pair of stamps shows it."""
+        start = _first(self.invocation_start, self.directory)
+        if isinstance(start, Absence) or isinstance(self.collected, Absence):
+            return None
+        return _ZONE_STEP * round((start.at - self.collected.at) / _ZONE_STEP)
+
+    @property
+    def collected_end_local(self) -> Moment:
+        """The end of the host facts' collection in local time."""
+        offset = self.utc_offset
+        if isinstance(self.collected_end, Absence) or offset is None:
+            return self.collected_end if isinstance(self.collected_end, Absence) else _absent(self.collected)
+        return Instant(self.collected_end.at + offset, self.collected_end.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A run with its times."""
+
+    run: CheckpointingRun
+    times: RunTimes
+
+
+def derive_workload(path: str, invocations: Iterable[Invocation]) -> CheckpointingWorkload:
+    """The workload of these invocations (at least one), in the order of their start."""
+    ordered = sorted(invocations, key=_order)
+    runs = [invocation.run for invocation in ordered]
+    sheet = FactSheet()
+    for name in ("division", "model", "api", "o_direct"):
+        _agreed(sheet, path, runs, name)
+    _aggregate(sheet, runs, "checkpoints_written", "num_checkpoints_write", sum)
+    _aggregate(sheet, runs, "checkpoint_size_gib", "checkpoint_size_gib", min)
+    _aggregate(sheet, runs, "num_hosts", "num_hosts", max)
+    _aggregate(sheet, runs, "client_memory_gib", "client_memory_gib", max)
+    _structure(sheet, path, runs)
+    sheet.put("overlap", *_overlap(ordered))
+    _gap(sheet, path, ordered)
+    _durations(sheet, path, ordered)
+    return sheet.build(CheckpointingWorkload, path, runs=tuple(runs))
+
+
+def _first(*moments: Moment) -> Moment:
+    """The first that is known, else the absence of the last, the most basic of them."""
+    return next((moment for moment in moments if isinstance(moment, Instant)), moments[-1])
+
+
+def _absent(*values: Any) -> Absence:
+    return next(value for value in values if isinstance(value, Absence))
+
+
+def _order(invocation: Invocation) -> tuple[datetime, str]:
+    start = invocation.times.start
+    return (start.at if isinstance(start, Instant) else datetime.max, invocation.run.path)
+
+
+def _agreed(sheet: FactSheet, path: str, runs: Sequence[CheckpointingRun], name: str) -> None:
+    """A fact that all runs share: what those that state it agree on."""
+    stated = [run for run in runs if not isinstance(getattr(run, name), Absence)]
+    if not stated:
+        sheet.put(name, getattr(runs[0], name))
+        return
+    values = {getattr(run, name) for run in stated}
+    if len(values) > 1:
+        detail = f"the invocations differ: {', '.join(sorted(map(str, values)))}"
+        sheet.put(name, Absence(f"differs:{path}:{name}", Reason.INVALID, path, detail=detail))
+        return
+    sheet.put(name, values.pop(), stated[0].sources.get(name))
+
+
+def _aggregate(
+    sheet: FactSheet, runs: Sequence[CheckpointingRun], name: str, of: str, combine: Callable[[list[Any]], Any]
+) -> None:
+    """One number for all runs; absent if it is for one of them. The source is that of the run that decides."""
+    values = [getattr(run, of) for run in runs]
+    if any(isinstance(value, Absence) for value in values):
+        sheet.put(name, _absent(*values))
+        return
+    result = combine(values)
+    decisive = values.index(result) if result in values else 0
+    sheet.put(name, result, runs[decisive].sources.get(of))
+
+
+def _structure(sheet: FactSheet, path: str, runs: Sequence[CheckpointingRun]) -> None:
+    counts = [(run.num_checkpoints_write, run.num_checkpoints_read) for run in runs]
+    unknown = [value for pair in counts for value in pair if isinstance(value, Absence)]
+    source = Source(path)
+    if unknown:
+        sheet.put("invocations", unknown[0])
+        sheet.put("structure", unknown[0])
+    else:
+        steps = [f"{writes}/{reads}" for writes, reads in counts]
+        sheet.put("invocations", steps, source)
+        sheet.put("structure", " ".join(steps), source)
+    both = [_both(writes, reads) for writes, reads in counts]
+    if any(value is True for value in both):
+        sheet.put("combined", True, runs[both.index(True)].sources.get("num_checkpoints_write"))
+    elif unknown and any(isinstance(value, Absence) for value in both):
+        sheet.put("combined", _absent(*both))
+    else:
+        sheet.put("combined", False, source)
+
+
+def _both(writes: Any, reads: Any) -> bool | Absence:
+    """Whether an invocation writes and reads; a known zero decides without the other count."""
+    known = [value for value in (writes, reads) if not isinstance(value, Absence)]
+    if any(value <= 0 for value in known):
+        return False
+    return True if len(known) == 2 else _absent(writes, reads)
+
+
+def _overlap(ordered: Sequence[Invocation]) -> tuple[bool | Absence, Source | None]:
+    """Whether a measured section began before an earlier one had ended."""
+    if len(ordered) == 1:
+        return False, Source(ordered[0].run.path)
+    starts = [invocation.times.summary_start for invocation in ordered]
+    ends = [invocation.times.summary_end for invocation in ordered]
+    sections = []
+    for start, end in zip(starts, ends, strict=True):
+        if isinstance(start, Absence) or isinstance(end, Absence):
+            return _absent(start, end), None
+        sections.append((start, end))
+    sections.sort(key=lambda section: section[0].at)
+    latest = sections[0][1]
+    for start, end in sections[1:]:
+        if start.at < latest.at:
+            return True, start.source
+        latest = max(latest, end, key=lambda moment: moment.at)
+    return False, latest.source
+
+
+def _gap(sheet: FactSheet, path: str, ordered: Sequence[Invocation]) -> None:
+    """4.7.1 (c): the pause between the invocations of a write/read pair."""
+    names = ("gap_seconds", "gap_exact", "gap_origin")
+
+    def put_all(absence: Absence) -> None:
+        for name in names:
+            sheet.put(name, absence)
+
+    if len(ordered) == 2:
+        first, second = (invocation.run for invocation in ordered)
+        only_writes = _only(first.num_checkpoints_write, first.num_checkpoints_read)
+        only_reads = _only(second.num_checkpoints_read, second.num_checkpoints_write)
+        if isinstance(only_writes, Absence) or isinstance(only_reads, Absence):
+            if only_writes is not False and only_reads is not False:
+                put_all(_absent(only_writes, only_reads))
+                return
+        elif only_writes and only_reads:
+            _measure_gap(sheet, ordered[0].times, ordered[1].times, put_all)
+            return
+    put_all(Absence(f"no-pair:{path}", Reason.NOT_APPLICABLE, path, detail="there is no write/read pair"))
+
+
+def _only(wanted: Any, other: Any) -> bool | Absence:
+    """Whether an invocation does only the one phase; a count that contradicts it decides alone."""
+    if not isinstance(wanted, Absence) and wanted <= 0:
+        return False
+    if not isinstance(other, Absence) and other > 0:
+        return False
+    if isinstance(wanted, Absence) or isinstance(other, Absence):
+        return _absent(wanted, other)
+    return True
+
+
+def _measure_gap(
+    sheet: FactSheet, write: RunTimes, read: RunTimes, put_all: Callable[[Absence], None]
+) -> None:
+    ends = (
+        ("invocation end", write.invocation_end, True),
+        ("end of host collection", write.collected_end_local, True),
+        ("summary end", write.summary_end, False),
+    )
+    starts = (
+        ("invocation start", read.invocation_start, True),
+        ("leaf name", read.directory, True),
+        ("summary start", read.summary_start, False),
+    )
+    end_name, end, end_exact = next((item for item in ends if isinstance(item[1], Instant)), ends[-1])
+    start_name, start, start_exact = next((item for item in starts if isinstance(item[1], Instant)), starts[-1])
+    if isinstance(end, Absence) or isinstance(start, Absence):
+        put_all(_absent(end, start))
+        return
+    sheet.put("gap_seconds", (start.at - end.at).total_seconds(), start.source)
+    sheet.put("gap_exact", end_exact and start_exact, end.source)
+    origin = f"write {end_name} {end.at.isoformat()}, read {start_name} {start.at.isoformat()}"
+    sheet.put("gap_origin", origin, end.source)
+
+
+def _durations(sheet: FactSheet, path: str, ordered: Sequence[Invocation]) -> None:
+    """4.7.2, 4.7.3: the whole test, and the pause between the last write and the first read.
+
+    The statistics of rank 0 tell them; where their content is not available, the summaries bound them.
+    """
+    writers = [i for i in ordered if _both(i.run.num_checkpoints_write, 1) is not False]
+    readers = [i for i in ordered if _both(i.run.num_checkpoints_read, 1) is not False]
+    if not writers or not readers:
+        phase = "write" if not writers else "read"
+        detail = f"no invocation of the workload has a {phase} phase"
+        absence = Absence(f"no-{phase}:{path}", Reason.NOT_APPLICABLE, path, detail=detail)
+        sheet.put("total_seconds", absence)
+        sheet.put("interval_seconds", absence)
+        return
+    first_write = _earliest(i.times.first_write for i in writers)
+    last_write = _latest(i.times.last_write for i in writers)
+    first_read = _earliest(i.times.first_read for i in readers)
+    last_read = _latest(i.times.last_read for i in readers)
+    begin = _first_available(first_write, _earliest(i.times.summary_start for i in writers))
+    end = _first_available(last_read, _latest(i.times.summary_end for i in readers))
+    _put_span(sheet, "total_seconds", begin, end)
+    if not any(i in readers for i in writers):
+        last_write = _first_available(last_write, _latest(i.times.summary_end for i in writers))
+        first_read = _first_available(first_read, _earliest(i.times.summary_start for i in readers))
+    _put_span(sheet, "interval_seconds", last_write, first_read)
+
+
+def _put_span(sheet: FactSheet, name: str, begin: Moment, end: Moment) -> None:
+    if isinstance(begin, Absence) or isinstance(end, Absence):
+        sheet.put(name, _absent(begin, end))
+    else:
+        sheet.put(name, (end.at - begin.at).total_seconds(), end.source)
+
+
+def _first_available(measured: Moment, bound: Moment) -> Moment:
+    """What was measured, else its bound. A value that is there and cannot be used is not replaced."""
+    if isinstance(measured, Absence) and measured.reason is not Reason.INVALID and isinstance(bound, Instant):
+        return bound
+    return measured
+
+
+def _earliest(moments: Iterable[Moment]) -> Moment:
+    return _extreme(moments, min)
+
+
+def _latest(moments: Iterable[Moment]) -> Moment:
+    return _extreme(moments, max)
+
+
+def _extreme(moments: Iterable[Moment], choose: Callable[..., Instant]) -> Moment:
+    known = []
+    for moment in moments:
+        if isinstance(moment, Absence):
+            return moment
+        known.append(moment)
+    return choose(known, key=lambda moment: moment.at)

@@ -1,0 +1,450 @@
+"""Checkpointing leaves and workload directories as facts."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from mlpstorage.results import dlio
+from mlpstorage.results.document import (
+    Document,
+    Found,
+    InvalidValueError,
+    Reading,
+    as_float,
+    first_of,
+)
+from mlpstorage.results.files import MAX_LOG_BYTES, Root
+from mlpstorage.results.layout import DIVISIONS, STDOUT_LOG
+from mlpstorage.results.text import clean
+from rules.derived import checkpointing as derived
+from rules.derived.workload import Invocation, derive_workload
+from rules.facts import (
+    Absence,
+    CheckpointingRun,
+    CheckpointingWorkload,
+    FactSheet,
+    Reason,
+    Source,
+    StatedParameter,
+)
+from rules.facts.checkpointing import Division
+
+from ..discovery import Leaf, WorkloadDirectory
+from .checkpointing_files import LeafDocuments
+from .checkpointing_times import read_times
+from .common import as_api, leaf_file, put
+from .placement import hosts_of, min_ranks_per_host
+
+MAX_PARAMETERS = 2000
+"""Keys of a DLIO workload; real ones have about thirty."""
+NOT_STATED = "(not stated)"
+NOT_A_RUN = "datasize"
+"""Command whose leaves hold a sizing, not a run."""
+
+
+def read_workload(
+    root: Root, directory: WorkloadDirectory, described_api: Found[str]
+) -> tuple[CheckpointingWorkload | None, list[str]]:
+    """The workload with its runs, and remarks on what was left out; None where the directory holds no run."""
+    invocations, remarks = [], []
+    for leaf in directory.leaves:
+        invocation = read_leaf(root, leaf, described_api)
+        if invocation is None:
+            remarks.append(f"{clean(leaf.path)}: a sizing ({NOT_A_RUN}), not a run; not judged")
+        else:
+            invocations.append(invocation)
+    if not invocations:
+        return None, remarks
+    return derive_workload(clean(directory.path), invocations), remarks
+
+
+def read_leaf(root: Root, leaf: Leaf, described_api: Found[str]) -> Invocation | None:
+    """One leaf as a run with its times; None for a leaf that holds no run."""
+    files = LeafDocuments(root, leaf)
+    command = first_of(files.metadata.text("/command"), files.metadata.text("/args/command"))
+    if isinstance(command, Reading) and command.value.lower() == NOT_A_RUN:
+        return None
+    return Invocation(_LeafReader(files, described_api).run(), read_times(files))
+
+
+class _LeafReader:
+    """States each fact of one leaf, first present source first."""
+
+    def __init__(self, files: LeafDocuments, described_api: Found[str]) -> None:
+        self.files = files
+        self.leaf = files.leaf
+        self.metadata = files.metadata
+        self.summary = files.summary
+        self.config = files.config
+        self.described_api = described_api
+        self.sheet = FactSheet()
+        self.path = files.path
+        # What DLIO received; where that file cannot be used, what the tool meant to pass.
+        self.effective, self.effective_at = (
+            (self.config, "/workload") if self.config.ok or not self.metadata.ok else (self.metadata, "/parameters")
+        )
+
+    def run(self) -> CheckpointingRun:
+        self._identity()
+        self._command()
+        self._placement()
+        self._results()
+        self._storage()
+        self._parameters()
+        files = [leaf_file(document, role, self.path) for document, role in self.files.all()]
+        self.sheet.put("files", files, Source(self.path))
+        return self.sheet.build(CheckpointingRun, self.path)
+
+    def _put(self, name: str, found: Found[Any]) -> None:
+        put(self.sheet, name, found)
+
+    def _value(self, name: str) -> Any:
+        return self.sheet.get(name)
+
+    def _not_recorded(self, name: str, detail: str) -> Absence:
+        """One cause for the whole system: no act on a single leaf would cure it."""
+        return Absence(
+            f"not-recorded:{clean(self.leaf.system_path)}:{name}", Reason.NOT_RECORDED, self.metadata.path, "", detail
+        )
+
+    def _identity(self) -> None:
+        recorded = recorded_division(self.metadata)
+        if self.leaf.division:
+            self.sheet.put("division", self.leaf.division, Source(self.path))
+        else:  # a leaf outside any tree
+            self._put("division", self._division_of(recorded))
+        if self.leaf.workload:
+            self.sheet.put("directory_model", clean(self.leaf.workload), Source(self.path))
+        else:
+            detail = "the leaf lies in no workload directory"
+            alone = Absence(f"alone:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
+            self.sheet.put("directory_model", alone)
+        self._put("recorded_division", recorded)
+        self._put("recorded_verdict", self._recorded_verdict())
+        self._put("model", self._model())
+
+    def _division_of(self, recorded: Found[str]) -> Found[str]:
+        if isinstance(recorded, Reading) and recorded.value not in get_args(Division):
+            return self.metadata.invalid(recorded.source.pointer, f"{recorded.value!r} is not a division")
+        return recorded
+
+    def _recorded_verdict(self) -> Found[str]:
+        if self.metadata.ok and "verification" in self.metadata.data and self.metadata.data["verification"] is None:
+            return Reading("none", self.metadata.source("/verification"))
+        found = self.metadata.text("/verification")
+        return found.map(str.lower) if isinstance(found, Reading) else found
+
+    def _model(self) -> Found[str]:
+        found = first_of(self.metadata.text("/args/model"), self.metadata.text("/model"))
+        if isinstance(found, Reading) or self.metadata.ok:
+            return found
+        choice = dlio.workload_choice(self.files.override_words)
+        names = {name.replace("-", "_"): name for name in derived.model_names()}
+        if choice in names:
+            return Reading(names[choice], self.files.overrides.source())
+        return found
+
+    def _command(self) -> None:
+        processes = first_of(
+            self.metadata.int("/args/num_processes"), self.metadata.int("/num_processes"), self._command_processes()
+        )
+        self._put("num_processes", processes)
+        for phase in ("write", "read"):
+            self._put(f"num_checkpoints_{phase}", self._checkpoints(f"num_checkpoints_{phase}"))
+        self._put("subset_declared", self._subset_declared())
+        self._put("subset_labelled", self._subset_labelled())
+        self._put("accelerator", self._accelerator())
+        self._put("fsync", self.effective.bool(f"{self.effective_at}/checkpoint/fsync"))
+        self._put("fsync_effective", self._fsync_effective())
+        self._put("api", self._api())
+        self._put("o_direct", self._o_direct())
+        self._put("checkpoint_folder", self._checkpoint_folder())
+        self._put("results_dir", self._path_argument("results_dir"))
+
+    def _command_processes(self) -> Found[int]:
+        launch = self.files.launch
+        if launch is None or launch.processes is None:
+            return self.metadata.key_absent("/executed_command")
+        if not launch.processes.isascii() or not launch.processes.isdigit() or len(launch.processes) > 9:
+            return self.metadata.key_absent("/executed_command")
+        return Reading(int(launch.processes), self.metadata.source("/executed_command"))
+
+    def _checkpoints(self, name: str) -> Found[int]:
+        return first_of(
+            self.metadata.int(f"/args/{name}"),
+            self.metadata.int(f"/{name}"),
+            self.metadata.int(f"/override_parameters/checkpoint.{name}"),
+            self.config.int(f"/workload/checkpoint/{name}"),
+            self.metadata.int(f"/parameters/checkpoint/{name}"),
+        )
+
+    def _subset_declared(self) -> Found[bool]:
+        pointers = ("/args/checkpoint_subset", "/checkpoint_subset")
+        found = first_of(*(self.metadata.bool(pointer) for pointer in pointers))
+        if isinstance(found, Absence) and found.reason is Reason.KEY_ABSENT:
+            if self.metadata.has("/rules_edition") or self.metadata.has("/args/rules_edition"):
+                return found
+            return self._not_recorded("subset_declared", "the tool that wrote the leaf has no subset option")
+        return found
+
+    def _subset_labelled(self) -> Found[bool]:
+        def is_subset(mode: str) -> bool:
+            return mode.lower() == "subset"
+
+        mode = self.config.text("/workload/checkpoint/mode")
+        if self.config.ok and isinstance(mode, Absence) and mode.reason is Reason.KEY_ABSENT:
+            return Reading(False, self.config.source())
+        if isinstance(mode, Absence) and not self.config.ok:
+            mode = first_of(
+                self.metadata.text("/override_parameters/checkpoint.mode"),
+                self.metadata.text("/parameters/checkpoint/mode"),
+            )
+            if isinstance(mode, Absence) and mode.reason is Reason.KEY_ABSENT and self.metadata.has("/parameters"):
+                return Reading(False, self.metadata.source("/parameters"))
+        return mode.map(is_subset) if isinstance(mode, Reading) else mode
+
+    def _accelerator(self) -> Found[str]:
+        found = first_of(
+            self.metadata.text("/accelerator"),
+            self.metadata.text("/args/accelerator_type"),
+            self.metadata.text("/args/accelerator"),
+        )
+        if isinstance(found, Absence) and found.reason is Reason.KEY_ABSENT:
+            return self._not_recorded("accelerator", "the metadata names no accelerator")
+        return found.map(str.lower) if isinstance(found, Reading) else found
+
+    def _fsync_effective(self) -> Found[bool]:
+        found = self.metadata.raw("/fsync_effective")
+        if isinstance(found, Reading) and found.value != "unknown":
+            return self.metadata.bool("/fsync_effective")
+        if isinstance(found, Absence) and found.reason is not Reason.KEY_ABSENT:
+            return found
+        return self._not_recorded("fsync_effective", "the tool did not find out whether fsync takes effect")
+
+    def _api(self) -> Found[str]:
+        argument = self.metadata.read("/args/data_access_protocol", as_api)
+        found = first_of(argument, self.described_api)
+        if isinstance(found, Reading) or found.reason is Reason.INVALID:
+            return found
+        storage = self.effective.text(f"{self.effective_at}/storage/storage_type")
+        if isinstance(storage, Reading):
+            return storage.map(lambda kind: "object" if kind.lower().startswith("s3") else "file")
+        if self.effective.ok and storage.reason is Reason.KEY_ABSENT:  # DLIO's own default is a local file system
+            return Reading("file", self.effective.source(self.effective_at))
+        return argument if isinstance(argument, Absence) else storage
+
+    def _o_direct(self) -> Found[bool]:
+        argument = self.metadata.bool("/args/o_direct")
+        if isinstance(argument, Reading) or argument.reason is Reason.INVALID:
+            return argument
+        storage = self.effective.text(f"{self.effective_at}/storage/storage_type")
+        if isinstance(storage, Reading):
+            return storage.map(lambda kind: kind.lower() == "direct_fs")
+        if self.effective.ok and storage.reason is Reason.KEY_ABSENT:  # it takes a storage type to ask for O_DIRECT
+            return Reading(False, self.effective.source(self.effective_at))
+        return argument
+
+    def _path_argument(self, name: str) -> Found[str]:
+        pointers = (f"/args/{name}", f"/{name}")
+        found = first_of(*(self.metadata.text(pointer) for pointer in pointers))
+        if isinstance(found, Absence):
+            return found
+        path = derived.normal_path(found.value)
+        return Reading(path, found.source) if path else self.metadata.key_absent(found.source.pointer)
+
+    def _checkpoint_folder(self) -> Found[str]:
+        found = self._path_argument("checkpoint_folder")
+        if isinstance(found, Reading) or self.metadata.ok:
+            return found
+        folder = self.config.text("/workload/checkpoint/checkpoint_folder")  # the tool appends the model's name
+        if isinstance(folder, Reading) and folder.value:
+            return folder.map(lambda path: derived.normal_path(path.removesuffix(f"/{self.leaf.workload}")))
+        return found
+
+    def _placement(self) -> None:
+        hosts = hosts_of(self.metadata, self.files.launch)
+        self._put("num_hosts", self._num_hosts(hosts))
+        processes = first_of(
+            _reading(self.sheet, "num_processes"), self.summary.int("/num_accelerators")
+        )
+        self._put(
+            "min_ranks_per_host",
+            min_ranks_per_host(self.metadata, self.files.launch, hosts, self._value("num_hosts"), processes),
+        )
+
+    def _num_hosts(self, hosts: Found[list[tuple[str, int | None]]]) -> Found[int]:
+        """Hosts of the arguments; a lone loopback address is the default and yields to what the collector saw."""
+        named = hosts.map(len) if isinstance(hosts, Reading) else hosts
+        collected = _positive(self.metadata, "/system_info/num_hosts")
+        if isinstance(hosts, Reading) and all(_is_loopback(name) for name, _ in hosts.value):
+            return first_of(collected, Reading(1, hosts.source))
+        return first_of(named, collected, _positive(self.summary, "/num_hosts"))
+
+    def _results(self) -> None:
+        self._put("num_accelerators", self.summary.int("/num_accelerators"))
+        self._put("checkpoint_size_gib", self.summary.float("/metric/checkpoint_size_GB"))
+        self._put("client_memory_gib", self._client_memory())
+        self._put("checkpoints_written", self._executed("save"))
+        self._put("checkpoints_read", self._executed("load"))
+
+    def _executed(self, phase: Literal["save", "load"]) -> Found[int]:
+        steps = self.files.steps(phase)
+        if isinstance(steps, Absence):
+            return steps
+        return Reading(sum(1 for step in steps if step.complete), self.files.stats.source())
+
+    def _client_memory(self) -> Found[float]:
+        """The smallest client: as collected, else the summary's sum over all hosts, else as claimed."""
+        expected = self._value("num_hosts")
+        hosts = self.metadata.list("/system_info/hosts")
+        if isinstance(hosts, Reading):
+            totals = [_memory_total(host) for host in hosts.value]
+            complete = len(totals) == expected or len(totals) == self.metadata.data["system_info"].get("num_hosts")
+            known = [total for total in totals if total is not None]
+            if known and complete and len(known) == len(totals):
+                return Reading(min(known) / derived.GIB, hosts.source)
+        least = self.metadata.float("/system_info/min_memory_bytes")
+        if isinstance(least, Reading) and least.value > 0:
+            return least.map(lambda value: value / derived.GIB)
+        per_host = self.summary.list("/host_memory_GB")
+        if isinstance(per_host, Reading) and per_host.value:
+            # The entries stand at the wrong hosts when several ranks share one; only their sum is right.
+            try:
+                total = sum(as_float(item) for item in per_host.value)
+            except InvalidValueError:
+                total = 0.0
+            count = len(per_host.value) if isinstance(expected, Absence) else expected
+            if total > 0 and count > 0:
+                return Reading(total / count, per_host.source)
+        claimed = self.metadata.float("/args/client_host_memory_in_gb")
+        if isinstance(claimed, Reading) and claimed.value <= 0:
+            return self.metadata.invalid("/args/client_host_memory_in_gb", f"{claimed.value} is not a memory size")
+        return claimed if isinstance(claimed, Reading) else self.metadata.key_absent("/system_info/hosts")
+
+    def _storage(self) -> None:
+        """4.4.2: recorded evidence that checkpoints and results lie on different filesystems."""
+        sidecar = self.files.fs_separation
+        if sidecar.state != "missing":
+            self._put("same_filesystem", sidecar.bool("/same_filesystem"))
+            if sidecar.ok:
+                self.sheet.put("filesystem_evidence", "sidecar", sidecar.source())
+            else:
+                self.sheet.put("filesystem_evidence", sidecar.absence())
+            return
+        if self._value("api") == "object":
+            detail = "object API: there is no filesystem to compare"
+            self.sheet.put("same_filesystem", Absence("api:object", Reason.NOT_APPLICABLE, self.path, detail=detail))
+            self.sheet.put("filesystem_evidence", "none", Source(self.path))
+            return
+        log = self.files.read_log(STDOUT_LOG, MAX_LOG_BYTES)
+        if isinstance(log, Absence) and log.reason is not Reason.MISSING_FILE:
+            self.sheet.put("same_filesystem", log)
+            self.sheet.put("filesystem_evidence", log)
+            return
+        same = self._same_by_df(log.value) if isinstance(log, Reading) else None
+        if isinstance(log, Reading) and same is not None:
+            self.sheet.put("same_filesystem", same, log.source)
+            self.sheet.put("filesystem_evidence", "df", log.source)
+            return
+        self.sheet.put(
+            "same_filesystem",
+            self._not_recorded("same_filesystem", "neither fs_separation.json nor a df table tells"),
+        )
+        self.sheet.put("filesystem_evidence", "none", Source(self.path))
+
+    def _same_by_df(self, text: str) -> bool | None:
+        mounts = dlio.df_table(text)
+        paths = [self._value("checkpoint_folder"), self._value("results_dir")]
+        if not mounts or any(isinstance(path, Absence) or not path.startswith("/") for path in paths):
+            return None
+        found = [dlio.mount_of(path, mounts) for path in paths]
+        first, second = found
+        return None if first is None or second is None else dlio.same_mount(first, second)
+
+    def _parameters(self) -> None:
+        flat = self._flat(self.effective, self.effective_at)
+        model = self._value("model")
+        if isinstance(flat, Absence):
+            self.sheet.put("parameters", flat)
+            self.sheet.put("architecture", flat)
+        elif isinstance(model, Absence):
+            self.sheet.put("parameters", model)
+            self.sheet.put("architecture", model)
+        elif derived.architecture(model) is None:
+            detail = f"the table of checkpointing models has no row {model!r}"
+            unknown = Absence(f"row:model:{model}", Reason.NO_ROW, self.metadata.path, "/args/model", detail)
+            self.sheet.put("parameters", unknown)
+            self.sheet.put("architecture", unknown)
+        else:
+            parameters = derived.compare_parameters(model, flat.value)
+            self.sheet.put("parameters", parameters, flat.source)
+            self.sheet.put("architecture", derived.compare_architecture(parameters, model), flat.source)
+        self._put("stated_parameters", self._stated_parameters())
+
+    def _flat(self, document: Document, pointer: str) -> Found[dict[str, str]]:
+        tree = document.mapping(pointer)
+        if isinstance(tree, Absence):
+            return tree
+        flat = {clean(name): clean(value) for name, value in derived.flatten(tree.value).items()}
+        if len(flat) > MAX_PARAMETERS:
+            return document.invalid(pointer, f"it has {len(flat)} keys; at most {MAX_PARAMETERS} are read")
+        return Reading(flat, tree.source)
+
+    def _stated_parameters(self) -> Found[list[StatedParameter]]:
+        overrides = {clean(k): clean(derived.canonical(v)) for k, v in self.files.stated_overrides.items()}
+        command = {clean(k): clean(derived.canonical(v)) for k, v in self.files.command_overrides.items()}
+        names = sorted({*overrides, *command})
+        if not names and not self.files.overrides.ok:
+            return self.files.overrides.absence()
+        if len(names) > MAX_PARAMETERS:
+            detail = f"it overrides {len(names)} keys; at most {MAX_PARAMETERS} are read"
+            return self.files.overrides.invalid("", detail)
+        flat = self._flat(self.config, "/workload")
+        config: dict[str, str] = flat.value if isinstance(flat, Reading) else {}
+        stated = [
+            StatedParameter(
+                name=name,
+                config=config.get(name, NOT_STATED),
+                overrides=overrides.get(name, NOT_STATED),
+                command=command.get(name, NOT_STATED),
+            )
+            for name in names
+        ]
+        return Reading(stated, self.files.overrides.source() if self.files.overrides.ok else self.metadata.source())
+
+
+def recorded_division(metadata: Document) -> Found[str]:
+    """The division that the run was started for, lower case: ``args.mode``, or the older truth values."""
+    if not metadata.has("/args/mode"):
+        for name in DIVISIONS:
+            flag = metadata.bool(f"/args/{name}")
+            if isinstance(flag, Reading) and flag.value:
+                return Reading(name, flag.source)
+    found = first_of(metadata.text("/args/mode"), metadata.text("/mode"))
+    return found.map(str.lower) if isinstance(found, Reading) else found
+
+
+def _positive(document: Document, pointer: str) -> Found[int]:
+    found = document.int(pointer)
+    if isinstance(found, Reading) and found.value <= 0:
+        return document.invalid(pointer, f"{found.value} is not a number of hosts")
+    return found
+
+
+def _is_loopback(host: str) -> bool:
+    return host.startswith("127.") or host in ("localhost", "::1")
+
+
+def _memory_total(host: Any) -> float | None:
+    try:
+        total = as_float(host["memory"]["total"])
+    except (InvalidValueError, KeyError, TypeError):
+        return None
+    return total if total > 0 else None
+
+
+def _reading(sheet: FactSheet, name: str) -> Found[Any]:
+    value = sheet.get(name)
+    return value if isinstance(value, Absence) else Reading(value, sheet.sources[name])
+
+

@@ -1,0 +1,159 @@
+"""The files of one checkpointing leaf, each read once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from mlpstorage.results import dlio, layout
+from mlpstorage.results.document import (
+    Document,
+    Found,
+    InvalidValueError,
+    Reading,
+    as_local_time,
+    as_text,
+    read_json,
+    read_yaml,
+)
+from mlpstorage.results.files import Root
+from mlpstorage.results.text import clean
+from rules.derived.workload import Instant, Moment
+from rules.facts import Absence, Source
+
+from ..discovery import Leaf
+from .common import Role
+
+_METADATA = re.compile(r"checkpointing_.*_metadata\.json")
+_STEP = re.compile(r"(save|load)_ckpt[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One checkpoint write or read of rank 0."""
+
+    start: Moment
+    end: Moment
+
+    @property
+    def complete(self) -> bool:
+        """It has an end: it was carried out."""
+        return isinstance(self.end, Instant)
+
+
+class LeafDocuments:
+    """Opens the files of a leaf. Absences of a pruned file carry one cause for the whole leaf."""
+
+    def __init__(self, root: Root, leaf: Leaf) -> None:
+        self._root = root
+        self.leaf = leaf
+        self.path = clean(leaf.path)
+        self._placeholder = f"placeholder:{self.path}"
+        self._logs: list[Document] = []
+        self.metadata = self._json(self._metadata_name())
+        self.summary = self._json(layout.SUMMARY)
+        self.config = self._yaml(layout.CONFIG)
+        self.overrides = self._yaml(layout.OVERRIDES)
+        self.stats = self._json(layout.EPOCH_STATS_RANK_0)
+        self.fs_separation = self._json(layout.FS_SEPARATION)
+
+    def _metadata_name(self) -> str:
+        """The name with the leaf's time stamp; in a renamed leaf the only other one there is."""
+        wanted = layout.metadata_name(self.leaf.name)
+        others = [name for name in self.leaf.files if _METADATA.fullmatch(name)]
+        return others[0] if wanted not in others and len(others) == 1 else wanted
+
+    def _json(self, name: str) -> Document:
+        return read_json(self._root, f"{self.leaf.path}/{name}", placeholder=self._placeholder)
+
+    def _yaml(self, name: str) -> Document:
+        return read_yaml(self._root, f"{self.leaf.path}/{name}", placeholder=self._placeholder)
+
+    def read_log(self, name: str, limit: int) -> Found[str]:
+        """The head of a log."""
+        content = self._root.read(f"{self.leaf.path}/{name}", limit, head=True)
+        path = f"{self.path}/{name}"
+        if content.state in ("ok", "empty"):
+            return Reading(content.data.decode("utf-8", "replace"), Source(path))
+        cause = self._placeholder if content.state == "placeholder" else f"file:{path}"
+        document = Document(path, content.state, cause, content.detail)
+        self._logs.append(document)
+        return document.absence()
+
+    def all(self) -> Iterator[tuple[Document, Role]]:
+        """The files that facts are read from; those that may rightly be absent only where they are there."""
+        yield self.metadata, "metadata"
+        yield self.summary, "summary"
+        yield self.config, "config"
+        yield self.overrides, "other"
+        yield self.stats, "other"
+        for document in (self.fs_separation, *self._logs):
+            if document.state != "missing":
+                yield document, "other"
+
+    @cached_property
+    def override_words(self) -> list[Any]:
+        """Items of overrides.yaml; empty where it is not a readable list."""
+        items = self.overrides.data.get("")
+        return items if isinstance(items, list) else []
+
+    @cached_property
+    def stated_overrides(self) -> dict[str, str]:
+        """Workload overrides of overrides.yaml."""
+        return dlio.workload_overrides(self.override_words)
+
+    @cached_property
+    def _words(self) -> list[str]:
+        command = self.metadata.raw("/executed_command")
+        if isinstance(command, Absence) or not isinstance(command.value, str):
+            return []
+        try:
+            return dlio.split_command(command.value)
+        except ValueError:
+            return []
+
+    @cached_property
+    def command_overrides(self) -> dict[str, str]:
+        """Workload overrides of the executed command."""
+        return dlio.workload_overrides(self._words)
+
+    @cached_property
+    def launch(self) -> dlio.Launch | None:
+        """Launch options of the executed command."""
+        return dlio.parse_launch(self._words) if self._words else None
+
+    def steps(self, phase: Literal["save", "load"]) -> list[Step] | Absence:
+        """Rank 0's checkpoint writes or reads, over all epochs."""
+        if not self.stats.ok:
+            return self.stats.absence()
+        return [
+            Step(self._moment(step, f"/{epoch}/{name}", "start"), self._moment(step, f"/{epoch}/{name}", "end"))
+            for epoch, steps in self.stats.data.items()
+            if isinstance(steps, dict)
+            for name, step in steps.items()
+            if (match := _STEP.fullmatch(name)) and match[1] == phase and isinstance(step, dict)
+        ]
+
+    def _moment(self, step: dict[str, Any], pointer: str, key: str) -> Moment:
+        pointer = clean(f"{pointer}/{key}")
+        if step.get(key) is None:
+            return self.stats.key_absent(pointer)
+        try:
+            return Instant(as_local_time(step[key]), self.stats.source(pointer))
+        except InvalidValueError as problem:
+            return self.stats.invalid(pointer, f"it is not {problem}")
+
+
+def as_words(value: Any) -> list[str]:
+    """MPI options: a list of texts, or one text, as single words. Raises InvalidValueError."""
+    items = value if isinstance(value, list) else [value]
+    words: list[str] = []
+    for item in items:
+        try:
+            words += dlio.split_command(as_text(item))
+        except ValueError:
+            raise InvalidValueError("a list of options") from None
+    return words
