@@ -1,0 +1,91 @@
+"""Facts to a decision: may this run start in the division that it claims?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import rules
+from rules.facts import CheckpointingWorkload
+
+from .exits import UsageError
+
+if TYPE_CHECKING:
+    from rules.outcomes import Deferred, Finding
+
+WHATIF = "whatif"
+_SHOWN = {"rule", "name", "clause", "severity", "outcome", "item", "message", "remedy", "evidence", "opens"}
+ELIGIBLE_FOR: Mapping[str, tuple[str, ...]] = {"closed": ("closed",), "open": ("closed", "open")}
+"""Verdicts with which a run may start in a division; whatif needs none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the rules say about a planned run.
+
+    ``verdict`` is what the run is eligible for ("closed", "open", "invalid"); ``forbidding`` the error findings that
+    keep it from the division asked for; ``remarks`` warnings, notes and open questions; ``advice`` (whatif only)
+    what a CLOSED run would be refused for; ``deferred`` the clauses that wait for facts of a later stage.
+    """
+
+    edition: str
+    division: str
+    verdict: str
+    forbidding: tuple[Finding, ...]
+    remarks: tuple[Finding, ...]
+    advice: tuple[Finding, ...]
+    deferred: tuple[Deferred, ...]
+
+    @property
+    def allowed(self) -> bool:
+        """The run may start."""
+        return self.division == WHATIF or self.verdict in ELIGIBLE_FOR[self.division]
+
+    def document(self) -> dict[str, Any]:
+        """The decision as plain JSON data, keys as in the command-line contract."""
+        return {
+            "edition": self.edition,
+            "division": self.division,
+            "verdict": self.verdict,
+            "violations": [_finding(item) for item in self.forbidding],
+            "remarks": [_finding(item) for item in self.remarks],
+            "advice": [_finding(item) for item in self.advice],
+            "deferred": [
+                {"rule": item.rule, "clause": item.clause, "facts": list(item.facts), "known": str(item.known)}
+                for item in self.deferred
+            ],
+        }
+
+
+def load_edition(name: str) -> rules.Edition:
+    """The edition asked for, the default one where none was. Raises UsageError for a name that does not exist."""
+    try:
+        return rules.load_edition(name or rules.DEFAULT_EDITION)
+    except rules.UnknownEditionError as error:
+        raise UsageError(f"--edition: {error}") from error
+
+
+def decide(edition: rules.Edition, workload: CheckpointingWorkload, division: str) -> Decision:
+    """Judge a planned workload by the launch-stage rules. Raises rules.RuleBookError where a rule itself is broken."""
+    verdict = edition.classify(workload, stage="launch")
+    judged = verdict.open if division == "open" else verdict.closed
+    violations: list[Finding] = []
+    remarks: list[Finding] = []
+    for finding in rules.conclude([judged]).findings:
+        forbids = finding.outcome == "violation" and finding.severity == "error"
+        (violations if forbids else remarks).append(finding)
+    whatif = division == WHATIF
+    return Decision(
+        edition=edition.id,
+        division=division,
+        verdict=str(verdict.eligible),
+        forbidding=() if whatif else tuple(violations),
+        remarks=() if whatif else tuple(remarks),
+        advice=tuple(violations) if whatif else (),
+        deferred=tuple(judged.deferred),
+    )
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return finding.model_dump(mode="json", include=_SHOWN)

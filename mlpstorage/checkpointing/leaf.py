@@ -1,0 +1,243 @@
+"""The run leaf: where it is, and what its metadata says."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..mpi.collect import Collection
+from ..results import layout
+from . import command
+from .exits import UsageError
+from .gate import Decision
+from .plan import Plan
+from .readiness import Readiness
+
+INIT_FILE = "mlperf-results.yaml"
+_INIT_LIMIT = 64 * 1024
+_WHATIF_ORG = "whatif"
+_WHATIF_SYSTEM = "unnamed"
+
+
+def identified(plan: Plan) -> tuple[str, str]:
+    """Organisation and system that name the leaf. Raises UsageError where a submittable run lacks one."""
+    organisation = plan.orgname or init_orgname(Path(plan.results_dir))
+    system = plan.systemname
+    if plan.division == "whatif":
+        return organisation or _WHATIF_ORG, system or _WHATIF_SYSTEM
+    missing = []
+    if not organisation:
+        missing.append(f"--orgname (or MLPSTORAGE_ORGNAME, or orgname in {Path(plan.results_dir) / INIT_FILE})")
+    if not system:
+        missing.append("--systemname (or MLPSTORAGE_SYSTEMNAME)")
+    if not organisation or not system:
+        raise UsageError(f"a {plan.division} run is recorded under submitter and system: give {' and '.join(missing)}")
+    return organisation, system
+
+
+def init_orgname(results: Path) -> str | None:
+    """``orgname`` in the results directory's init file; None where there is no file. Raises UsageError if unusable."""
+    path = results / INIT_FILE
+    try:
+        text = _read_small(path)
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise UsageError(f"{path} cannot be used: {error}; give --orgname") from error
+    import yaml
+
+    from .options import checked_name
+
+    try:
+        for token in yaml.scan(text, Loader=yaml.SafeLoader):
+            if isinstance(token, yaml.AliasToken):
+                raise UsageError(f"{path}: aliases are not allowed; give --orgname")
+        document = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise UsageError(f"{path} is not YAML; give --orgname") from error
+    name = document.get("orgname") if isinstance(document, dict) else None
+    return checked_name(f"{path}: orgname", name if name is None else str(name))
+
+
+def _read_small(path: Path) -> str:
+    import os
+
+    # Non-blocking, so that a pipe in its place cannot hang us.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("it is not a regular file")
+        raw = file.read(_INIT_LIMIT + 1)
+    if len(raw) > _INIT_LIMIT:
+        raise ValueError(f"it is larger than {_INIT_LIMIT} bytes")
+    return raw.decode("utf-8")
+
+
+@dataclass(slots=True, kw_only=True)
+class Record:
+    """All that the metadata of one invocation is made from; filled while the run goes on."""
+
+    plan: Plan
+    organisation: str
+    system: str
+    decision: Decision
+    readiness: Readiness
+    leaf: Path
+    argv: list[str]
+    started: datetime
+    ended: datetime | None = None
+    end_collection: Collection | None = None
+    runtime: float = 0.0
+    status: str = "running"
+    exit_status: int | None = None
+    problems: list[str] = field(default_factory=list)
+
+    def metadata(self) -> dict[str, Any]:
+        """The metadata document (``checkpointing_<ts>_metadata.json``): no environment, no secrets."""
+        plan, readiness = self.plan, self.readiness
+        line = " ".join(self.argv)
+        verdict = None if plan.division == "whatif" else self.decision.verdict.upper()
+        start, end = _snapshot(readiness.collection), _snapshot(self.end_collection)
+        return {
+            "benchmark_type": layout.CHECKPOINTING,
+            "model": plan.model,
+            "command": "run",
+            "run_datetime": self.leaf.name,
+            "num_processes": plan.num_processes,
+            "accelerator": plan.accelerator,
+            "result_dir": str(self.leaf),
+            "parameters": command.nested(plan.workload()),
+            "override_parameters": {key: command.typed(value) for key, value in plan.overrides().items()},
+            "system_info": start,
+            "cluster_snapshots": {
+                "start": start,
+                "end": end,
+                "collection_method": readiness.collection.method if readiness.collection else None,
+            },
+            "runtime": self.runtime,
+            "invocation_start_time": self.started.isoformat(timespec="microseconds"),
+            "invocation_end_time": self.ended.isoformat(timespec="microseconds") if self.ended else None,
+            "utc_offset": utc_offset(self.started),
+            "verification": verdict,
+            "checkpoint_subset": plan.checkpoint_subset,
+            "rules_edition": self.decision.edition,
+            "launch_findings": self._findings(),
+            "fsync_effective": readiness.facts.fsync_effective,
+            "provenance_file": None,
+            "status": self.status,
+            "exit_status": self.exit_status,
+            "problems": self.problems,
+            "tool": {"name": "mlpstorage", "version": __version__},
+            "dlio": {"version": readiness.dlio.get("version"), "python": readiness.python},
+            "executed_command": line,
+            "command_output_files": [
+                {
+                    "command": line,
+                    "stdout": str(self.leaf / layout.STDOUT_LOG),
+                    "stderr": str(self.leaf / layout.STDERR_LOG),
+                }
+            ],
+            "args": self._args(),
+        }
+
+    def _findings(self) -> list[dict[str, Any]]:
+        document = self.decision.document()
+        return [*document["violations"], *document["remarks"], *document["advice"]]
+
+    def _args(self) -> dict[str, Any]:
+        plan = self.plan
+        return {
+            "mode": plan.division,
+            "benchmark": layout.CHECKPOINTING,
+            "command": "run",
+            "hosts": [name if slots is None else f"{name}:{slots}" for name, slots in plan.hosts],
+            "num_client_hosts": len(plan.hosts),
+            "client_host_memory_in_gb": plan.client_memory_gib,
+            "model": plan.model,
+            "num_processes": plan.num_processes,
+            "checkpoint_subset": plan.checkpoint_subset,
+            "accelerator_type": plan.accelerator,
+            "exec_type": "mpi",
+            "mpi_bin": plan.mpi_bin,
+            "mpi_btl": plan.mpi_btl,
+            "mpi_params": list(plan.mpi_params) or None,
+            "oversubscribe": plan.oversubscribe,
+            "allow_run_as_root": plan.allow_run_as_root,
+            "dlio_bin_path": plan.dlio_bin_path,
+            "results_dir": plan.results_dir,
+            "systemname": self.system,
+            "orgname": self.organisation,
+            "data_access_protocol": plan.api,
+            "o_direct": plan.o_direct,
+            "checkpoint_folder": plan.checkpoint_folder,
+            "num_checkpoints_write": plan.num_checkpoints_write,
+            "num_checkpoints_read": plan.num_checkpoints_read,
+            "loops": 1,
+            "params": [f"{key}={value}" for key, value in plan.params.items()],
+            "edition": plan.edition or None,
+            "dry_run": False,
+        }
+
+
+def fs_separation(plan: Plan, readiness: Readiness) -> dict[str, Any] | None:
+    """Content of ``fs_separation.json``; None for the object API, or where the probe did not answer."""
+    paths = readiness.collection.paths if readiness.collection else None
+    if plan.api != "file" or paths is None:
+        return None
+    return {
+        "version": 1,
+        "method": "link_exdev",
+        "data_or_chkpt_path": plan.checkpoint_folder,
+        "results_path": plan.results_dir,
+        "data_or_chkpt_realpath": paths["data_or_chkpt_realpath"],
+        "results_realpath": paths["results_realpath"],
+        "same_filesystem": paths["same_filesystem"],
+        "st_dev": paths["st_dev"],
+        "f_fsid": paths["f_fsid"],
+        "probed_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "probed_by_rank": 0,
+        "probed_by_host": paths["probed_by_host"],
+    }
+
+
+def utc_offset(moment: datetime) -> str:
+    """Offset of a naive local time from UTC, as ``+HH:MM``."""
+    text = moment.astimezone().strftime("%z")
+    return f"{text[:3]}:{text[3:5]}"
+
+
+def _snapshot(collection: Collection | None) -> dict[str, Any] | None:
+    if collection is None:
+        return None
+    hosts = [{key: value for key, value in host.items() if key != "reads"} for host in collection.hosts]
+    totals = [host["memory"]["total"] for host in hosts if host["memory"]["total"] is not None]
+    return {
+        "total_memory_bytes": sum(totals) if totals else None,
+        "min_memory_bytes": min(totals, default=None),
+        "max_memory_bytes": max(totals, default=None),
+        "total_cores": sum(host["cpu"]["num_cores"] or 0 for host in hosts),
+        "num_hosts": len(hosts),
+        "collection_method": collection.method,
+        "collection_timestamp": max((host["collection_timestamp"] for host in hosts), default=None),
+        "host_consistency_issues": _differences(hosts),
+        "hosts": hosts,
+    }
+
+
+def _differences(hosts: list[dict[str, Any]]) -> list[str]:
+    issues = []
+    values: Mapping[str, list[Any]] = {
+        "memory": [host["memory"]["total"] for host in hosts],
+        "cpu model": [host["cpu"]["model"] for host in hosts],
+        "cores": [host["cpu"]["num_cores"] for host in hosts],
+        "kernel": [host["system"]["kernel_version"] for host in hosts],
+    }
+    for name, found in values.items():
+        if len(set(found)) > 1:
+            issues.append(f"{name} differs between hosts: {', '.join(sorted(map(str, set(found))))}")
+    return issues

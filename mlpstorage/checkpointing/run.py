@@ -1,0 +1,262 @@
+"""``mlpstorage checkpointing run``, in order: plan, gate, readiness, gate again, leaf, benchmark, metadata."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rules
+
+from . import command, options
+from .exits import Exit, UsageError
+from .gate import Decision, decide, load_edition
+from .launch import launch_workload
+from .plan import Plan
+
+if TYPE_CHECKING:
+    from .leaf import Record
+    from .readiness import Readiness
+    from .report import Reporter
+
+
+def main(arguments: Sequence[str], environment: Mapping[str, str], started: datetime) -> int:
+    """Run the command with the arguments after ``checkpointing run``; ``started`` is when the program began.
+
+    Returns the exit code (:class:`Exit`). Raises SystemExit for ``--help``.
+    """
+    try:
+        request = options.parse(arguments, environment)
+        edition = load_edition(request.plan.edition)
+        decision = decide(edition, launch_workload(request.plan), request.plan.division)
+        answer = _Answer(request.output)
+        if request.dry_run:
+            answer.document.update(decision.document(), command=_planned_command(request.plan))
+            answer.decision(request.plan, decision, show_command=decision.allowed)
+            return answer.end(Exit.OK if decision.allowed else Exit.FORBIDDEN)
+        answer.document.update(decision.document(), command=[])
+        answer.decision(request.plan, decision)
+        if not decision.allowed:
+            return answer.end(Exit.FORBIDDEN)
+        return answer.end(_start(request.plan, edition, decision, answer, started))
+    except UsageError as error:
+        print(f"mlpstorage checkpointing run: {error}", file=sys.stderr)
+        return Exit.USAGE
+    except rules.RuleBookError as error:
+        print(f"mlpstorage: a rule is broken; the run is neither allowed nor forbidden: {error}", file=sys.stderr)
+        return Exit.DEFECT
+    except KeyboardInterrupt:
+        print("mlpstorage: interrupted; nothing was started", file=sys.stderr)
+        return Exit.INTERRUPTED
+
+
+class _Answer:
+    """The two ways to answer: text as it happens, or one JSON object at the end (and the text on standard error)."""
+
+    def __init__(self, output: str) -> None:
+        self.json = output == "json"
+        self.document: dict[str, Any] = {}
+        self._reporter: Reporter | None = None
+
+    @property
+    def reporter(self) -> Reporter:
+        if self._reporter is None:
+            from .report import Reporter
+
+            self._reporter = Reporter(to_stderr=self.json)
+        return self._reporter
+
+    def decision(self, plan: Plan, decision: Decision, *, show_command: bool = False) -> None:
+        if self.json:
+            return
+        self.reporter.decision(plan, decision)
+        if show_command and self.document["command"]:
+            self.reporter.say("This would run:")
+            self.reporter.command(self.document["command"])
+
+    def end(self, code: Exit) -> int:
+        if self.json:
+            print(json.dumps({**self.document, "exit_code": int(code)}, indent=2))
+        return code
+
+
+def _planned_command(plan: Plan) -> list[str]:
+    """The argv that would run, with names in angle brackets for what only a real start decides."""
+    if plan.num_processes is None or plan.architecture is None:
+        return []
+    leaf = command.leaf_path(plan, plan.orgname or "<orgname>", plan.systemname or "<systemname>", "<timestamp>")
+    return command.benchmark(
+        plan,
+        launcher=command.find_mpirun(plan) or plan.mpi_bin,
+        python=command.find_dlio_python(plan) or "<python of dlio_benchmark>",
+        leaf=str(leaf),
+        config_dir="<generated workload>",
+        environment=os.environ,
+    )
+
+
+def _start(plan: Plan, edition: rules.Edition, decision: Decision, answer: _Answer, started: datetime) -> Exit:
+    from . import leaf as leaves
+    from . import readiness
+
+    if plan.architecture is None:
+        raise UsageError(f"--model: there is no reference workload for {plan.model!r}")
+    organisation, system = leaves.identified(plan)
+    state = readiness.check(plan)
+    answer.document["readiness"] = [asdict(problem) for problem in state.problems]
+    again = decide(edition, launch_workload(plan, state.facts), plan.division)
+    answer.document.update(again.document())
+    if not again.allowed:
+        answer.reporter.say("After probing the machine:")
+        answer.reporter.decision(plan, again)
+        answer.reporter.problems(state.problems)
+        return Exit.FORBIDDEN
+    answer.reporter.problems(state.problems)
+    if not state.ready:
+        return Exit.NOT_READY
+    return _run(plan, (organisation, system), again, state, answer, started)
+
+
+def _run(
+    plan: Plan,
+    names: tuple[str, str],
+    decision: Decision,
+    state: Readiness,
+    answer: _Answer,
+    started: datetime,
+) -> Exit:
+    from ..results import layout, write
+    from . import leaf as leaves
+
+    try:
+        leaf = write.reserve_leaf(command.leaf_path(plan, *names, "x").parent, started)
+    except OSError as error:
+        answer.reporter.say(f"The run leaf cannot be made: {error}", "red")
+        return Exit.NOT_READY
+    config_dir = Path(tempfile.mkdtemp(prefix="mlpstorage-"))
+    record = leaves.Record(
+        plan=plan,
+        organisation=names[0],
+        system=names[1],
+        decision=decision,
+        readiness=state,
+        leaf=leaf,
+        argv=command.benchmark(
+            plan,
+            launcher=state.launcher,
+            python=state.python,
+            leaf=str(leaf),
+            config_dir=str(config_dir),
+            environment=os.environ,
+        ),
+        started=started,
+    )
+    answer.document.update(command=record.argv, leaf=str(leaf))
+    try:
+        separation = leaves.fs_separation(plan, state)
+        if separation is not None:
+            write.write_json(leaf / layout.FS_SEPARATION, separation)
+        command.write_workload(plan, config_dir)
+        code = _benchmark(record, answer)
+    finally:
+        shutil.rmtree(config_dir, ignore_errors=True)
+        record.ended = datetime.now()
+        write.write_json(leaf / layout.metadata_name(leaf.name), record.metadata())
+    _farewell(record, code, answer)
+    return code
+
+
+def _benchmark(record: Record, answer: _Answer) -> Exit:
+    from ..results import layout
+    from . import execute, progress
+
+    plan, leaf = record.plan, record.leaf
+    show = answer.reporter.progress()
+    answer.reporter.line(f"Running; logs and results in {leaf}")
+
+    def follow(line: str) -> None:
+        step = progress.step(line, plan.num_checkpoints_write, plan.num_checkpoints_read)
+        if step is not None:
+            show(step)
+
+    before = time.monotonic()
+    try:
+        ended = execute.execute(
+            record.argv,
+            leaf / layout.STDOUT_LOG,
+            leaf / layout.STDERR_LOG,
+            first_line=f"checkpoint_subset={'true' if plan.checkpoint_subset else 'false'}",
+            on_line=follow,
+        )
+    except OSError as error:
+        record.status, record.problems = "failed", [f"{record.argv[0]} could not be started: {error}"]
+        return Exit.FAILED
+    record.runtime = time.monotonic() - before
+    record.exit_status = ended.status
+    if ended.interrupted:
+        record.status = "interrupted"
+        return Exit.INTERRUPTED
+    if ended.status != 0:
+        record.problems.append(f"the benchmark ended with status {ended.status}")
+    if not (leaf / layout.SUMMARY).is_file():
+        record.problems.append(f"the benchmark left no {layout.SUMMARY}")
+    record.status = "failed" if record.problems else "completed"
+    if record.problems:
+        return Exit.FAILED
+    record.end_collection = _collect_again(record)
+    return Exit.OK
+
+
+def _collect_again(record: Record) -> Any:
+    """The hosts once more after the run; nothing hangs on it, so that a failure is only recorded."""
+    from ..mpi.collect import CollectionError, collect
+
+    plan, state = record.plan, record.readiness
+    ones = [1] * len(plan.hosts)
+    prefix = command.mpi_prefix(plan, state.launcher, len(ones), ones)
+    try:
+        return collect(prefix, state.python, {"folder": "", "results": "", "model": "", "token": ""})
+    except CollectionError as error:
+        record.problems.append(f"the hosts could not be asked again after the run: {error}")
+        return None
+
+
+def _farewell(record: Record, code: Exit, answer: _Answer) -> None:
+    reporter, plan, leaf = answer.reporter, record.plan, record.leaf
+    if code is Exit.INTERRUPTED:
+        reporter.say("INTERRUPTED: all ranks were ended; the leaf says so.", "bold yellow")
+    elif code is Exit.FAILED:
+        reporter.say("The benchmark FAILED:", "bold red")
+        for problem in record.problems:
+            reporter.say(problem, indent=2)
+        reporter.line(f"  see {leaf / 'checkpointing_run.stderr.log'}")
+    else:
+        reporter.say("Done.", "bold green")
+        if plan.num_checkpoints_write and not plan.num_checkpoints_read:
+            _call_out(record, reporter)
+    reporter.line(f"  {leaf}")
+
+
+def _call_out(record: Record, reporter: Reporter) -> None:
+    """After a write-only run: the read run belongs to it, and the clock of rule 4.7.1 runs."""
+    ended = record.ended or datetime.now()
+    statement = _statement(record.decision.edition, "4.7.1")
+    reporter.say(f"Writing ended at {ended:%H:%M:%S}. Clear caches now, then start the read run at once:", "bold")
+    reporter.line("  the same command with --num-checkpoints-write 0 and without --num-checkpoints-read 0")
+    if statement:
+        reporter.say(f"4.7.1: {statement}", indent=2)
+
+
+def _statement(edition: str, rule: str) -> str:
+    try:
+        return str(rules.load_edition(edition).rule(rule).rule.statement)
+    except (rules.RuleBookError, AttributeError):
+        return ""

@@ -1,0 +1,57 @@
+"""The command ``mlpstorage``: finds the subcommand, and imports no more than that one needs."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+
+DIVISIONS = ("closed", "open", "whatif")
+USAGE = """\
+usage: mlpstorage checkpointing run {closed,open,whatif} --model MODEL [options]
+       mlpstorage {closed,open,whatif} checkpointing run --model MODEL [options]
+       mlpstorage rules {list,show,matrix,render,check,diff} [options]
+       mlpstorage --version
+
+checkpointing run   judge a checkpointing run by the rules, then run it
+rules               look at the rule book, check it, render it
+
+Every command has --help."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Entry point. Returns the exit code; see ``mlpstorage checkpointing run --help`` for its meaning."""
+    started = datetime.now()  # first of all: an invocation's time counts from here (rules 2.1.24, 4.7.1)
+    words = modal_order(sys.argv[1:] if arguments is None else arguments)
+    if words[:2] == ["checkpointing", "run"]:
+        import os
+
+        from .checkpointing.run import main as run
+
+        return run(words[2:], os.environ, started)
+    if words[:1] == ["rules"]:
+        from .rules_cmd import app
+
+        app(words[1:], prog_name="mlpstorage rules")
+        return 0
+    if words == ["--version"]:
+        from . import __version__
+
+        print(f"mlpstorage {__version__}")
+        return 0
+    if words and words[0] in ("-h", "--help"):
+        print(USAGE)
+        return 0
+    problem = f"unknown command {' '.join(words[:2])!r}" if words else "a command is needed"
+    print(f"mlpstorage: {problem}\n{USAGE}", file=sys.stderr)
+    return 2
+
+
+def modal_order(words: list[str]) -> list[str]:
+    """``closed checkpointing run ...`` as ``checkpointing run closed ...``; anything else as it is."""
+    if len(words) >= 3 and words[0] in DIVISIONS and words[1:3] == ["checkpointing", "run"]:
+        return [*words[1:3], words[0], *words[3:]]
+    return words
+
+
+if __name__ == "__main__":
+    sys.exit(main())
