@@ -1,0 +1,44 @@
+"""The rule book of MLPerf Storage as a library.
+
+>>> import rules
+>>> edition = rules.load_edition("3.0")
+>>> edition.rule("4.3.5").rule.name
+'checkpointSubsetRunValidation'
+"""
+
+from .edition import Edition, edition_ids, load_edition
+from .errors import EvaluationFault, RuleBookError, RuleLoadError, UnknownEditionError, UnknownRuleError
+from .outcomes import (
+    Classification,
+    Deferred,
+    Evaluation,
+    Evidence,
+    Finding,
+    Outcome,
+    Report,
+    Severity,
+    conclude,
+)
+
+DEFAULT_EDITION = "3.0"
+
+__all__ = [
+    "DEFAULT_EDITION",
+    "Classification",
+    "Deferred",
+    "Edition",
+    "Evaluation",
+    "EvaluationFault",
+    "Evidence",
+    "Finding",
+    "Outcome",
+    "Report",
+    "RuleBookError",
+    "RuleLoadError",
+    "Severity",
+    "UnknownEditionError",
+    "UnknownRuleError",
+    "conclude",
+    "edition_ids",
+    "load_edition",
+]

@@ -21,8 +21,9 @@ try:
 except ImportError:  # libyaml is optional in PyYAML
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
-PREDICATE_KEYS = frozenset({"require", "when", "message", "at"})
+PREDICATE_KEYS = frozenset({"require", "when", "at"})
 """Keys whose value is CEL: one line, or a literal block, in a block mapping."""
+_QUOTED = frozenset({"'", '"', "|", ">"})
 PREDICATE_MAPPINGS = frozenset({"let"})
 """Keys whose value is a mapping of such texts."""
 
@@ -74,7 +75,7 @@ class _Converter:
         if isinstance(node, yaml.ScalarNode):
             if not node.tag.startswith("tag:yaml.org,2002:") or node.tag == "tag:yaml.org,2002:binary":
                 raise self._fail(f"a tag ({node.tag}) is not allowed: quote the text if it begins with '!'", node)
-            if node.style is None and node.value in ("null", "~", ""):
+            if node.style not in _QUOTED and node.value in ("null", "~", ""):
                 return None
             return node.value
         if isinstance(node, yaml.SequenceNode):

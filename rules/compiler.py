@@ -1,0 +1,258 @@
+"""Compiles and type-checks CEL against the declared facts, and evaluates it with three outcomes.
+
+A comparison with a misspelt fact, an int compared with a text, ``has()`` on a fact, or a text compared with a value
+that its fact can never have, is an error here, when the rules load.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args, get_origin
+
+from cel_expr_python import cel
+
+from .errors import EvaluationFault
+from .expressions import MACROS, ExpressionError, Node, parse
+from .facts.base import Absence
+
+Type = cel.Type
+_SCALARS: Mapping[Any, Any] = {str: Type.STRING, int: Type.INT, float: Type.DOUBLE, bool: Type.BOOL}
+_RESERVED = frozenset({"has", "dyn", "type"})
+_CEL_ERROR = re.compile(r"<input>:(\d+):(\d+): (.*)")
+
+Resolver = Callable[[str], Any]
+"""Full name to a value, an Absence, or (for a ``let``) an :class:`Unknown`."""
+
+
+class CompileError(Exception):
+    """One problem of one expression; ``column`` counts from 1 in its text, 0 where unknown."""
+
+    def __init__(self, problem: str, column: int = 0) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.column = column
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The expression has no value: these facts, all of them read by it, are absent."""
+
+    absent: tuple[tuple[str, Absence], ...]
+
+
+def cel_type(python_type: Any) -> Any:
+    """CEL type of a fact's Python type; None for lists of records, which only ``each`` may name."""
+    if get_origin(python_type) is list:
+        (item,) = get_args(python_type)
+        return Type.List(_SCALARS[item]) if item in _SCALARS else None
+    return _SCALARS[python_type]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A name that an expression may read."""
+
+    type: Any
+    """CEL type."""
+    choices: tuple[str, ...] = ()
+    unit: str = ""
+
+
+class Expression:
+    """A compiled expression: its text, its tree, the names it reads and its CEL type."""
+
+    __slots__ = ("_program", "reads", "text", "tree", "type")
+
+    def __init__(self, text: str, tree: Node, reads: tuple[str, ...], program: Any) -> None:
+        self.text = text
+        self.tree = tree
+        self.reads = reads
+        self.type = program.return_type()
+        self._program = program
+
+    def evaluate(self, resolve: Resolver) -> Any:
+        """Value as a plain Python object, or :class:`Unknown`.
+
+        Raises EvaluationFault where the evaluation fails although every fact it reads is there.
+        """
+        data: dict[str, Any] = {}
+        absent: list[tuple[str, Absence]] = []
+        for name in self.reads:
+            value = resolve(name)
+            if isinstance(value, Absence):
+                absent.append((name, value))
+            elif isinstance(value, Unknown):
+                absent.extend(value.absent)
+            else:
+                data[name] = value
+        try:
+            result = self._program.eval(data=data)
+        except RuntimeError as error:  # the iteration budget, text that cannot be encoded
+            raise EvaluationFault(f"{self.text!r}: {error}") from error
+        if result.type() == Type.ERROR:
+            if absent:
+                return Unknown(tuple(absent))
+            raise EvaluationFault(f"{self.text!r}: {result.value()}")
+        return result.plain_value()
+
+
+class Environment:
+    """The names that one clause may read. ``compile`` checks a text against them."""
+
+    def __init__(self, variables: Mapping[str, Variable]) -> None:
+        self._variables = variables
+        self._roots = frozenset(name.partition(".")[0] for name in variables)
+        self._env = cel.NewEnv(variables={name: variable.type for name, variable in variables.items()})
+
+    def with_variables(self, more: Mapping[str, Variable]) -> Environment:
+        """An environment that knows these names as well."""
+        return Environment({**self._variables, **more})
+
+    def variable(self, name: str) -> Variable | None:
+        """The declared variable of this name."""
+        return self._variables.get(name)
+
+    def compile(self, text: str, expected: Any = None) -> Expression:
+        """Compile and type-check. ``expected`` is the CEL type that the result must have. Raises CompileError."""
+        try:
+            tree = parse(text)
+        except ExpressionError as error:
+            raise CompileError(error.problem, error.column) from error
+        self._check_tree(tree)
+        try:
+            program = self._env.compile(text)
+        except RuntimeError as error:
+            raise self._readable(str(error)) from error
+        reads = tuple(sorted(set(tree.names())))
+        unknown = [name for name in reads if name not in self._variables]
+        if unknown:
+            raise CompileError(f"not a declared fact: {', '.join(unknown)}")
+        expression = Expression(text, tree, reads, program)
+        if expected is not None and expression.type != expected:
+            raise CompileError(f"must be {expected.name()}, is {expression.type.name()}")
+        if not reads:
+            self._dry_run(expression)
+        return expression
+
+    def _dry_run(self, expression: Expression) -> None:
+        try:
+            expression.evaluate(lambda name: None)
+        except EvaluationFault as error:
+            raise CompileError(str(error)) from error
+
+    def _check_tree(self, tree: Node) -> None:
+        for node in tree.walk():
+            if node.kind == "call" and node.text in _RESERVED:
+                raise CompileError(
+                    f"{node.text}() is not allowed: on a fact it gives the fact's value, not whether it is there",
+                    node.start + 1,
+                )
+            if node.kind == "call" and node.text in MACROS:
+                shadowed = node.variables & self._roots
+                if shadowed:
+                    raise CompileError(f"{', '.join(shadowed)} is already the name of a subject", node.start + 1)
+            if node.kind == "relation":
+                self._check_choices(node)
+
+    def _check_choices(self, node: Node) -> None:
+        left, right = node.children
+        if left.kind == "literal":
+            left, right = right, left
+        variable = self._variables.get(left.text) if left.kind == "name" else None
+        if variable is None or not variable.choices:
+            return
+        literals = right.children if right.kind == "list" else (right,)
+        for literal in literals:
+            if literal.kind == "literal" and literal.text[1:-1] not in variable.choices:
+                raise CompileError(
+                    f"{left.text} is never {literal.text}; it is one of: {', '.join(variable.choices)}",
+                    literal.start + 1,
+                )
+
+    @staticmethod
+    def _readable(text: str) -> CompileError:
+        found = [
+            (int(match[1]), int(match[2]), match[3].replace(" (in container '')", ""))
+            for match in _CEL_ERROR.finditer(text)
+        ]
+        if not found:
+            return CompileError(text.splitlines()[0])
+        problems = "; ".join(re.sub(r"\s*\[[A-Z_]+\]$", "", problem) for _, _, problem in found)
+        return CompileError(problems, found[0][1] if found[0][0] == 1 else 0)
+
+
+NOT_KNOWN = "(not known)"
+
+
+class Template:
+    """A message with CEL placeholders in braces; ``{{`` and ``}}`` are braces.
+
+    A placeholder that is a bare fact prints the fact's unit, unless the text already goes on with it.
+    """
+
+    __slots__ = ("_parts", "expressions", "text")
+
+    def __init__(self, text: str, environment: Environment) -> None:
+        self.text = text
+        self._parts: list[str | tuple[Expression, str]] = []
+        position = 0
+        for piece in re.finditer(r"\{\{|\}\}|\{([^{}]*)\}|[{}]", text):
+            self._parts.append(text[position : piece.start()])
+            position = piece.end()
+            if piece[0] in ("{{", "}}"):
+                self._parts.append(piece[0][0])
+            elif piece[1] is None:
+                raise CompileError("unbalanced brace in the text", piece.start() + 1)
+            else:
+                try:
+                    expression = environment.compile(piece[1].strip())
+                except CompileError as error:
+                    raise CompileError(f"placeholder {piece[0]}: {error.problem}", piece.start() + 1) from error
+                variable = environment.variable(expression.text)
+                unit = variable.unit if variable else ""
+                follows = text[position:].lstrip()
+                self._parts.append((expression, "" if not unit or follows.startswith(unit) else f" {unit}"))
+        self._parts.append(text[position:])
+        self.expressions = tuple(part[0] for part in self._parts if not isinstance(part, str))
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """All names that the placeholders read."""
+        return tuple(sorted({name for expression in self.expressions for name in expression.reads}))
+
+    def render(self, resolve: Resolver) -> str:
+        """The text with all values in. Numbers get enough digits to tell different ones apart."""
+        values = [part if isinstance(part, str) else part[0].evaluate(resolve) for part in self._parts]
+        numbers = [float(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+        digits = telling_digits(numbers)
+        rendered = []
+        for part, value in zip(self._parts, values, strict=True):
+            if isinstance(part, str):
+                rendered.append(part)
+            elif isinstance(value, Unknown):
+                rendered.append(NOT_KNOWN)
+            else:
+                rendered.append(show(value, digits) + part[1])
+        return "".join(rendered)
+
+
+def telling_digits(numbers: Sequence[float]) -> int:
+    """The fewest decimals, at least one, that print different numbers differently."""
+    different = set(numbers)
+    for digits in range(1, 17):
+        if len({f"{number:.{digits}f}" for number in different}) == len(different):
+            return digits
+    return 17
+
+
+def show(value: Any, digits: int = 1) -> str:
+    """A value as a message prints it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.{digits}f}"
+    if isinstance(value, list):
+        return ", ".join(show(item, digits) for item in value) if value else "(none)"
+    return str(value)

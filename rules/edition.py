@@ -1,0 +1,229 @@
+"""Editions of the rule book: loaded from data, checked on the way, evaluated on facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from . import _yaml
+from .compiled import CompiledRule, Compiler, Fail
+from .entries import Baselines, Book, EditionInfo, Rule, Section
+from .errors import RuleLoadError, UnknownEditionError, UnknownRuleError
+from .evaluate import SUBMISSION, Evaluator
+from .facts.base import FactModel
+from .outcomes import Classification, Evaluation
+from .subjects import Cells
+from .tables import BOOK, Table, load_table
+
+_M = TypeVar("_M", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSection:
+    """A section file, its tables and its baselines, before any edition is chosen."""
+
+    section: Section
+    document: _yaml.Document
+    tables: tuple[Table, ...]
+    baselines: Baselines
+    baseline_document: _yaml.Document
+
+    def fail(self, rule: Rule, edition: str) -> Callable[[str], Fail]:
+        """Makes the errors of one rule's clauses, with file and line."""
+        index = self.section.rules.index(rule)
+
+        def of_clause(key: str) -> Fail:
+            def make(problem: str, where: str, column: int) -> Exception:
+                base: tuple[str | int, ...] = ("rules", index)
+                inline = "clauses" not in self.document.data["rules"][index]
+                place = base if inline else (*base, "clauses", key)
+                line = self.document.line((*place, *where.split(".")))
+                problem_text = f"{where}: {problem} (edition {edition})"
+                return RuleLoadError(
+                    problem_text, self.document.path, line, rule=rule.id, clause=key, column=column
+                )
+
+            return make
+
+        return of_clause
+
+
+def _load(path: Path, model: type[_M]) -> tuple[_M, _yaml.Document]:
+    document = _yaml.load(path)
+    try:
+        return model.model_validate(document.data), document
+    except ValidationError as error:
+        raise _readable(error, document) from error
+
+
+def _readable(error: ValidationError, document: _yaml.Document) -> RuleLoadError:
+    first = error.errors()[0]
+    location = tuple(first["loc"])
+    rule = clause = ""
+    if location[:1] == ("rules",) and len(location) > 1:
+        data = document.data["rules"][location[1]]
+        rule = str(data.get("id", f"number {location[1]}")) if isinstance(data, dict) else ""
+        if len(location) > 3 and location[2] == "clauses":
+            clause = str(location[3])
+    field = ".".join(str(part) for part in location[2 if rule else 0 :])
+    problem = first["msg"].removeprefix("Value error, ")
+    return RuleLoadError(f"{field + ': ' if field else ''}{problem}", document.path, document.line(location), rule=rule, clause=clause)
+
+
+@cache
+def book() -> Book:
+    """The list of editions and sections. Raises RuleLoadError."""
+    return _load(BOOK / "editions.yaml", Book)[0]
+
+
+def edition_ids() -> tuple[str, ...]:
+    """Ids of all editions, oldest first."""
+    return tuple(book().editions)
+
+
+@cache
+def load_section(number: str) -> LoadedSection:
+    """One section of the book, validated. Raises RuleLoadError."""
+    section, document = _load(BOOK / book().sections[number], Section)
+    baselines, baseline_document = _load(BOOK / "baselines" / f"{section.baselines}.yaml", Baselines)
+    loaded = LoadedSection(
+        section, document, tuple(load_table(name) for name in section.tables), baselines, baseline_document
+    )
+    _check_section(loaded)
+    return loaded
+
+
+def _check_section(loaded: LoadedSection) -> None:
+    """Ids are unique; clauses, variants, examples and severities name editions that exist; baselines exist."""
+    seen: set[str] = set()
+    known = set(edition_ids())
+    for index, rule in enumerate(loaded.section.rules):
+
+        def fail(problem: str, *where: str | int, rule: Rule = rule, index: int = index) -> RuleLoadError:
+            line = loaded.document.line(("rules", index, *where))
+            return RuleLoadError(problem, loaded.document.path, line, rule=rule.id)
+
+        if rule.id in seen:
+            raise fail("duplicate id", "id")
+        seen.add(rule.id)
+        named: list[tuple[str, tuple[str | int, ...]]] = [(e, ("editions",)) for e in rule.editions]
+        named += [(e, ("variants", e)) for e in rule.variants]
+        for key, clause in rule.clauses.items():
+            named += [(e, ("clauses", key)) for e in clause.editions]
+            if isinstance(clause.severity, dict):
+                named += [(e, ("clauses", key, "severity")) for e in clause.severity]
+        if isinstance(rule.severity, dict):
+            named += [(e, ("severity",)) for e in rule.severity]
+        for number, example in enumerate(rule.examples):
+            named += [(e, ("examples", number)) for e in example.editions]
+            if example.base not in loaded.baselines.baselines:
+                raise fail(f"no such baseline: {example.base}", "examples", number)
+        for edition, place in named:
+            if edition not in known:
+                raise fail(f"no such edition: {edition}", *place)
+
+
+class Edition:
+    """One dated state of the rule book. Made by :func:`load_edition`; pickles by its id."""
+
+    def __init__(self, edition_id: str, sections: tuple[str, ...]) -> None:
+        self.id = edition_id
+        self.sections = sections
+        self._loaded = [load_section(number) for number in sections]
+        self._rules: dict[str, CompiledRule] = {}
+        self._section_of: dict[str, LoadedSection] = {}
+        for loaded in self._loaded:
+            compiler = Compiler(edition_id, loaded.tables, loaded.section.defaults.fold)
+            for rule in loaded.section.rules:
+                if rule.editions and edition_id not in rule.editions:
+                    continue
+                if rule.id in self._rules:
+                    raise RuleLoadError("duplicate id", loaded.document.path, 1, rule=rule.id)
+                self._rules[rule.id] = compiler.rule(rule, loaded.fail(rule, edition_id))
+                self._section_of[rule.id] = loaded
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return load_edition, (self.id, self.sections)
+
+    def __repr__(self) -> str:
+        return f"<Edition {self.id}: {len(self._rules)} rules>"
+
+    @property
+    def info(self) -> EditionInfo:
+        """Title and cautions."""
+        return book().editions[self.id]
+
+    @property
+    def rules(self) -> tuple[CompiledRule, ...]:
+        """All rules in the order of the book."""
+        return tuple(self._rules.values())
+
+    @cached_property
+    def tables(self) -> Mapping[str, Table]:
+        """Tables of the loaded sections by name."""
+        return {table.name: table for loaded in self._loaded for table in loaded.tables}
+
+    @cached_property
+    def cells(self) -> Cells:
+        """All table cells as this edition has them."""
+        return {name: table.cells(self.id) for name, table in self.tables.items()}
+
+    def rule(self, rule_id: str) -> CompiledRule:
+        """The rule of this id. Raises UnknownRuleError."""
+        try:
+            return self._rules[rule_id]
+        except KeyError:
+            raise UnknownRuleError(f"edition {self.id} has no rule {rule_id!r}") from None
+
+    def section_of(self, rule_id: str) -> LoadedSection:
+        """The section that holds the rule. Raises UnknownRuleError."""
+        self.rule(rule_id)
+        return self._section_of[rule_id]
+
+    def loaded_sections(self) -> Iterator[LoadedSection]:
+        """The sections that are loaded."""
+        yield from self._loaded
+
+    def evaluator(self, facts: FactModel, stage: str = SUBMISSION, above: tuple[FactModel, ...] = ()) -> Evaluator:
+        """An evaluation that several questions may share; ``above`` holds what the subject lies in, nearest first."""
+        return Evaluator(self.rules, self.tables, self.cells, facts, stage, above)
+
+    def evaluate(self, facts: FactModel, *, division: str | None = None, stage: str = SUBMISSION) -> Evaluation:
+        """Judge a subject and all below it in one division (by default the one that it claims).
+
+        ``stage`` is "launch" or "submission". Raises ValueError where no division is given and none is stated, and
+        EvaluationFault for a defect of a rule.
+        """
+        return self.evaluator(facts, stage).evaluate(division or _claimed(facts))
+
+    def classify(self, facts: FactModel, *, stage: str = SUBMISSION) -> Classification:
+        """What a run, or a workload with its leaves, is eligible for. Raises EvaluationFault."""
+        return self.evaluator(facts, stage).classify()
+
+
+def _claimed(facts: FactModel) -> str:
+    division = getattr(facts, "division", None)
+    if not isinstance(division, str) or division not in ("closed", "open"):
+        raise ValueError("the subject claims no division that can be judged: pass division='closed' or 'open'")
+    return division
+
+
+@cache
+def _edition(edition_id: str, sections: tuple[str, ...]) -> Edition:
+    return Edition(edition_id, sections)
+
+
+def load_edition(edition_id: str | None = None, sections: Sequence[str] | None = None) -> Edition:
+    """The edition of this id (default: the book's), with all sections or the given ones.
+
+    Raises UnknownEditionError, or RuleLoadError where the data does not check.
+    """
+    wanted = book().default if edition_id is None else edition_id
+    if wanted not in book().editions:
+        raise UnknownEditionError(f"no edition {wanted!r}; there are: {', '.join(edition_ids())}")
+    return _edition(wanted, tuple(book().sections) if sections is None else tuple(sections))

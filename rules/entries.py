@@ -1,0 +1,249 @@
+"""The shape of a rule entry, a section file and the list of editions, as they stand in YAML."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from .outcomes import Severity
+
+MAIN = "main"
+"""Key of the clause of a rule that has only one."""
+
+JudgedDivision = Literal["closed", "open"]
+
+
+def _keys(value: Any) -> Any:
+    """``pass: true`` stays; ``fail: main`` is one key; a list stays."""
+    if isinstance(value, str) and value not in ("true", "false"):
+        return [value]
+    return value
+
+
+ClauseKeys = Annotated[list[str], BeforeValidator(_keys)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Clause(_Strict):
+    """One judgement. Exactly one of ``require`` and ``present`` is given; everything else narrows or explains it."""
+
+    subject: str = ""
+    divisions: list[JudgedDivision] = Field(default_factory=list)
+    editions: list[str] = Field(default_factory=list)
+    """Editions that have the clause; empty: all."""
+    severity: Severity | dict[str, Severity] | None = None
+    each: str = ""
+    """A list fact: every record is judged by itself, as ``item.*``."""
+    let: dict[str, str] = Field(default_factory=dict)
+    """Named sub-expressions, each may use those before it."""
+    when: str = ""
+    """The clause applies only where this is true; false wins over unknown."""
+    require: str = ""
+    present: str = ""
+    """The fact must be stated: violated where its key is absent, invalid or was not recorded."""
+    if_recorded: str = ""
+    """Not applicable where the tool that wrote the leaf could not record this fact."""
+    if_not_recorded: str = ""
+    """Applicable only there."""
+    unless: list[str] = Field(default_factory=list)
+    """Sibling clauses: this one does not apply where one of them is violated."""
+    at: str = ""
+    """CEL text: the path that a finding stands at, instead of the subject's."""
+    explains: str = ""
+    """A fact whose absence a violation explains, or an item field that holds a cause id."""
+    message: str = ""
+    remedy: str = ""
+
+    @model_validator(mode="after")
+    def _one_judgement(self) -> Self:
+        if bool(self.require) == bool(self.present):
+            raise ValueError("exactly one of 'require' and 'present' must be given")
+        if not self.message:
+            raise ValueError("'message' is missing")
+        return self
+
+
+class ClausePatch(_Strict):
+    """What a variant changes in a named clause."""
+
+    severity: Severity | None = None
+    let: dict[str, str] | None = None
+    when: str | None = None
+    require: str | None = None
+    if_recorded: str | None = None
+    if_not_recorded: str | None = None
+    unless: list[str] | None = None
+    message: str | None = None
+    remedy: str | None = None
+
+
+class Variant(_Strict):
+    """How an entry differs in one edition."""
+
+    statement: str = ""
+    clauses: dict[str, ClausePatch] = Field(default_factory=dict)
+
+
+class Example(_Strict):
+    """A subject that starts from a named baseline and states only what differs, and what each clause must say of it.
+
+    ``pass: true``: every clause of the rule that the division has passes, except those listed under ``skip`` and
+    ``unknown``; ``fail`` names the violated clauses; clauses that are not named are not violated.
+    """
+
+    base: str
+    given: dict[str, Any] = Field(default_factory=dict)
+    """Full fact name to value; null removes the fact, ``{absent: reason}`` says why."""
+    division: JudgedDivision = "closed"
+    editions: list[str] = Field(default_factory=list)
+    """Editions that the example speaks of; empty: all that have the rule."""
+    why: str = ""
+    passes: bool | ClauseKeys = Field(default=False, alias="pass")
+    fail: ClauseKeys = Field(default_factory=list)
+    note: ClauseKeys = Field(default_factory=list)
+    """Info clauses that fire."""
+    skip: ClauseKeys = Field(default_factory=list)
+    """Clauses that do not apply."""
+    unknown: ClauseKeys = Field(default_factory=list)
+    """Clauses that cannot be decided."""
+
+    @model_validator(mode="after")
+    def _states_something(self) -> Self:
+        if not (self.passes or self.fail or self.note or self.skip or self.unknown):
+            raise ValueError("the example states nothing: give pass, fail, note, skip or unknown")
+        if self.fail and self.passes is True:
+            raise ValueError("an example that fails names the clauses that pass: pass: [...]")
+        return self
+
+
+class Equivalent(_Strict):
+    """A mutant that cannot change any verdict, and why. It must survive, or the entry is stale."""
+
+    mutant: str
+    reason: str
+    editions: list[str] = Field(default_factory=list)
+
+
+_INLINE = frozenset(Clause.model_fields) - {"subject", "divisions", "editions", "severity"}
+
+
+class Rule(_Strict):
+    """One rule of the book: statement, predicate, meaning and remedy in one place."""
+
+    id: str
+    name: str
+    subject: str
+    divisions: list[JudgedDivision] = Field(default_factory=lambda: ["closed", "open"])
+    editions: list[str] = Field(default_factory=list)
+    severity: Severity | dict[str, Severity] = Severity.ERROR
+    own: bool = False
+    """A rule of this project that the published book does not have."""
+    statement: str
+    rationale: str = ""
+    notes: list[str] = Field(default_factory=list)
+    fold: str = ""
+    """Namespace of the subject whose path merged findings carry, e.g. ``workload``."""
+    clauses: dict[str, Clause]
+    variants: dict[str, Variant] = Field(default_factory=dict)
+    examples: list[Example]
+    equivalent: list[Equivalent] = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _inline_clause(cls, data: Any) -> Any:
+        """A rule with one clause writes it at the top."""
+        if not isinstance(data, dict):
+            return data
+        inline = {key: data[key] for key in data if key in _INLINE}
+        if not inline:
+            return data
+        if "clauses" in data:
+            raise ValueError(f"{', '.join(sorted(inline))}: write it in a clause, the rule has 'clauses'")
+        rest = {key: value for key, value in data.items() if key not in _INLINE}
+        return {**rest, "clauses": {MAIN: inline}}
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if not self.statement.strip() or self.statement.strip().upper().startswith("TODO"):
+            raise ValueError("the statement is still to be written")
+        for edition, variant in self.variants.items():
+            unknown = sorted(set(variant.clauses) - set(self.clauses))
+            if unknown:
+                raise ValueError(f"variants.{edition}: no such clause: {', '.join(unknown)}")
+        before: dict[str, str] = {}
+        for key, clause in self.clauses.items():
+            subject = clause.subject or self.subject
+            wrong = sorted(sibling for sibling in clause.unless if before.get(sibling) != subject)
+            if wrong:
+                raise ValueError(
+                    f"clauses.{key}.unless: no earlier clause on the same subject: {', '.join(wrong)}"
+                )
+            before[key] = subject
+        for index, example in enumerate(self.examples):
+            passes = example.passes if isinstance(example.passes, list) else []
+            named = {*passes, *example.fail, *example.note, *example.skip, *example.unknown}
+            unknown = sorted(named - set(self.clauses))
+            if unknown:
+                raise ValueError(f"examples.{index}: no such clause: {', '.join(unknown)}")
+        if not any(example.passes for example in self.examples):
+            raise ValueError("no legal example: give one with 'pass'")
+        if not any(example.fail or example.note for example in self.examples):
+            raise ValueError("no illegal example: give one with 'fail'")
+        return self
+
+
+class Defaults(_Strict):
+    """What a section's rules have unless they say otherwise."""
+
+    fold: str = ""
+
+
+class Section(_Strict):
+    """One section of the book."""
+
+    section: str
+    title: str
+    workload: str
+    """Name that ``rules matrix`` and the results tree use, e.g. checkpointing."""
+    tables: list[str]
+    baselines: str
+    headings: dict[str, str]
+    defaults: Defaults = Field(default_factory=Defaults)
+    rules: list[Rule]
+
+
+class Baseline(_Strict):
+    """A named set of literal facts that examples start from. Facts not stated are absent (key absent)."""
+
+    subject: str
+    title: str
+    like: str = ""
+    """Another baseline whose facts this one starts from."""
+    facts: dict[str, Any] = Field(default_factory=dict)
+
+
+class Baselines(_Strict):
+    """A file of baselines."""
+
+    baselines: dict[str, Baseline]
+
+
+class EditionInfo(_Strict):
+    """One dated state of the rule book."""
+
+    title: str
+    caution: str = ""
+    """Shown wherever the edition is used, where it is known to be wrong or unfinished."""
+
+
+class Book(_Strict):
+    """The list of editions and sections."""
+
+    default: str
+    editions: dict[str, EditionInfo]
+    sections: dict[str, str]
+    """Section number to file name."""

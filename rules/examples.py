@@ -1,0 +1,180 @@
+"""Examples of rule entries, built into facts and held against what they state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from .compiled import CompiledRule, fact_infos
+from .edition import LoadedSection
+from .entries import Baselines, Example
+from .errors import EvaluationFault, RuleLoadError
+from .facts.base import Absence, FactInfo, FactModel, Reason, Source
+from .judge import judge, yielding
+from .outcomes import WORST_FIRST, Outcome, Severity
+from .subjects import Cells, Scope, ancestors, child_model, models
+from .tables import Table
+
+_PLACE = "example"
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltExample:
+    """An example as facts: the subject and what it lies in."""
+
+    number: int
+    example: Example
+    chain: tuple[FactModel, ...]
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name}={value}" for name, value in self.example.given.items())
+        return f"example {self.number + 1} ({self.example.base}, {self.example.division}{': ' + given if given else ''})"
+
+
+def build_examples(loaded: LoadedSection, rule: CompiledRule) -> list[BuiltExample]:
+    """The examples that speak of the rule's edition, as facts. Raises RuleLoadError for a wrong fact or value."""
+    index = loaded.section.rules.index(rule.rule)
+    built = []
+    for number, example in enumerate(rule.rule.examples):
+        if example.editions and rule.edition not in example.editions:
+            continue
+        try:
+            chain = build_chain(loaded.baselines, example.base, example.given)
+        except (ValueError, ValidationError) as error:
+            line = loaded.document.line(("rules", index, "examples", number))
+            problem = str(error).splitlines()[0] if not isinstance(error, ValidationError) else _first(error)
+            raise RuleLoadError(
+                f"example {number + 1}: {problem}", loaded.document.path, line, rule=rule.id
+            ) from error
+        built.append(BuiltExample(number, example, chain))
+    return built
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors()[0]
+    return f"{'.'.join(str(part) for part in first['loc'][:1])}: {first['msg']}"
+
+
+def build_chain(baselines: Baselines, base: str, given: Mapping[str, Any]) -> tuple[FactModel, ...]:
+    """The subject of a baseline with ``given`` applied, then the subjects it lies in whose facts are stated.
+
+    Raises ValueError for an unknown baseline or fact, and for a value that does not fit.
+    """
+    baseline = baselines.baselines[base]
+    model = models()[baseline.subject]
+    facts = {**_baseline_facts(baselines, base), **given}
+    infos = fact_infos(model)
+    unknown = sorted(set(facts) - set(infos))
+    if unknown:
+        raise ValueError(f"not a declared fact of {baseline.subject}: {', '.join(unknown)}")
+    chain = []
+    for owner in (model, *ancestors(model)):
+        stated = {name for name in facts if name in owner.fact_infos()}
+        if owner is model or stated:
+            chain.append(_build(owner, {name: facts[name] for name in stated}))
+    return tuple(chain)
+
+
+def _baseline_facts(baselines: Baselines, base: str) -> dict[str, Any]:
+    baseline = baselines.baselines[base]
+    below = _baseline_facts(baselines, baseline.like) if baseline.like else {}
+    return {**below, **baseline.facts}
+
+
+def _build(model: type[FactModel], facts: Mapping[str, Any]) -> FactModel:
+    values: dict[str, Any] = {"path": _PLACE, "sources": {}}
+    for name, info in model.fact_infos().items():
+        field = name.partition(".")[2]
+        values[field] = value = _value(name, info, facts[name]) if name in facts else _absent(name, Reason.KEY_ABSENT)
+        if not isinstance(value, Absence):
+            values["sources"][field] = Source(_PLACE)
+    if child_model(model) is not None:
+        values[model.children] = ()
+    return model.model_validate(values)
+
+
+def _absent(name: str, reason: Reason) -> Absence:
+    return Absence(f"example:{name}", reason, _PLACE, detail=f"{name} is not stated")
+
+
+@cache
+def _adapter(python_type: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(python_type)
+
+
+def _value(name: str, info: FactInfo, raw: Any) -> Any:
+    if raw is None:
+        return _absent(name, Reason.KEY_ABSENT)
+    if isinstance(raw, Mapping) and set(raw) == {"absent"}:
+        return _absent(name, Reason(raw["absent"]))
+    if info.record is not None:
+        return [info.record.model_validate(item, strict=False) for item in raw]
+    try:
+        return _adapter(info.type).validate_python(raw, strict=False)
+    except ValidationError as error:
+        raise ValueError(f"{name}: {raw!r}: {error.errors()[0]['msg']}") from error
+
+
+def scope_of(example: BuiltExample, tables: Mapping[str, Table], cells: Cells) -> Scope:
+    """The scope that the example is judged in."""
+    return Scope(example.chain, tables, cells, Absence("not given", Reason.MISSING_FILE, detail="not given"))
+
+
+def outcomes(rule: CompiledRule, scope: Scope, division: str) -> dict[str, Outcome]:
+    """Outcome of each clause of the rule that speaks of the scope's subject. Raises EvaluationFault."""
+    found: dict[str, Outcome] = {}
+    for clause in rule.clauses:
+        if clause.model is not type(scope.chain[0]):
+            continue
+        if division not in clause.divisions:
+            found[clause.key] = Outcome.NOT_APPLICABLE
+            continue
+        judged = {judgement.outcome for judgement in judge(rule, clause, scope)}
+        found[clause.key] = next(outcome for outcome in WORST_FIRST if outcome in judged)
+    for key in yielding((c, found[c.key] is Outcome.VIOLATION) for c in rule.clauses if c.key in found):
+        found[key] = Outcome.NOT_APPLICABLE
+    return found
+
+
+def contradictions(rule: CompiledRule, example: BuiltExample, scope: Scope) -> Iterator[str]:
+    """Where the rule does not say of the example what the example states."""
+    stated = example.example
+    try:
+        found = outcomes(rule, scope, stated.division)
+    except EvaluationFault as fault:
+        yield f"{example}: {fault}"
+        return
+    wanted: dict[str, Outcome] = {}
+    passes: Sequence[str] = stated.passes if isinstance(stated.passes, list) else ()
+    for keys, outcome in (
+        (passes, Outcome.PASS),
+        (stated.fail, Outcome.VIOLATION),
+        (stated.note, Outcome.VIOLATION),
+        (stated.skip, Outcome.NOT_APPLICABLE),
+        (stated.unknown, Outcome.UNDETERMINED),
+    ):
+        wanted.update(dict.fromkeys(keys, outcome))
+    if stated.passes is True:
+        for clause in rule.clauses:
+            if clause.key in found and stated.division in clause.divisions:
+                wanted.setdefault(clause.key, Outcome.PASS)
+        if not any(found.get(key) is Outcome.PASS for key in found):
+            yield f"{example}: nothing passes"
+    for key, outcome in wanted.items():
+        got = found.get(key)
+        if got is not outcome:
+            yield f"{example}: clause {key} is stated as {outcome.value}, gives {got.value if got else 'nothing'}"
+    severity = {clause.key: clause.severity for clause in rule.clauses}
+    for key in stated.note:
+        if severity.get(key) is not Severity.INFO:
+            yield f"{example}: clause {key} is stated as a note and is no info clause"
+    for key in stated.fail:
+        if severity.get(key) is Severity.INFO:
+            yield f"{example}: clause {key} is an info clause: state it under note"
+    for key, got in found.items():
+        if key not in wanted and got is Outcome.VIOLATION:
+            yield f"{example}: clause {key} is violated, which the example does not state"

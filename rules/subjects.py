@@ -1,0 +1,146 @@
+"""How subjects nest, and how the name of a fact becomes a value.
+
+A rule on a subject may read the subject's own facts, those of the subjects it lies in, the columns of the subjects
+directly below it (``runs.num_processes``: a list), and the tables. The nesting follows from the fact models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, get_args
+
+from .compiler import Type, Variable, cel_type
+from .facts.base import Absence, FactModel, Reason, Record
+from .tables import CELL_TYPES, Table
+
+ITEM = "item"
+ROWS = "rows"
+"""``<table>.rows`` is the list of a keyed table's row names."""
+
+Cells = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""Table name to row to column to value, for one edition."""
+
+
+@cache
+def models() -> Mapping[str, type[FactModel]]:
+    """Fact models by subject name."""
+    return {model.subject: model for model in FactModel.__subclasses__()}
+
+
+@cache
+def child_model(model: type[FactModel]) -> type[FactModel] | None:
+    """The model of the subjects directly below."""
+    if not model.children:
+        return None
+    child: type[FactModel] = get_args(model.model_fields[model.children].annotation)[0]
+    return child
+
+
+@cache
+def ancestors(model: type[FactModel]) -> tuple[type[FactModel], ...]:
+    """The models that this one lies in, nearest first."""
+    for candidate in models().values():
+        if child_model(candidate) is model:
+            return (candidate, *ancestors(candidate))
+    return ()
+
+
+def variables(model: type[FactModel], item: type[Record] | None, tables: Sequence[Table]) -> dict[str, Variable]:
+    """Every name that a clause on this subject (and on this kind of item) may read."""
+    found: dict[str, Variable] = {}
+    scope = (model, *ancestors(model))
+    for owner in scope:
+        for name, info in owner.fact_infos().items():
+            kind = cel_type(info.type)
+            if kind is not None:
+                found[name] = Variable(kind, info.choices, info.unit)
+    child = child_model(model)
+    if child is not None:
+        for name, info in child.fact_infos().items():
+            if info.record is None and cel_type(info.type) is not None and not str(info.type).startswith("list"):
+                found[f"{model.children}.{name.partition('.')[2]}"] = Variable(Type.List(cel_type(info.type)))
+    if item is not None:
+        for name, info in item.fact_infos().items():
+            found[name] = Variable(cel_type(info.type), info.choices, info.unit)
+    for table in tables:
+        if table.key and row_key(table, model) is None:
+            continue
+        for column, declared in table.columns.items():
+            found[f"{table.name}.{column}"] = Variable(cel_type(CELL_TYPES[declared.type]), (), declared.unit)
+        if table.key:
+            found[f"{table.name}.{ROWS}"] = Variable(Type.List(Type.STRING))
+    return found
+
+
+def row_key(table: Table, model: type[FactModel]) -> str | None:
+    """The fact that selects the table's row for a clause on this subject, nearest subject first."""
+    for owner in (model, *ancestors(model)):
+        for key in table.key:
+            if key in owner.fact_infos():
+                return key
+    return None
+
+
+@dataclass(slots=True)
+class Scope:
+    """Resolves names for one subject, and for one item where a clause judges items."""
+
+    chain: tuple[FactModel, ...]
+    """The subject, then what it lies in."""
+    tables: Mapping[str, Table]
+    cells: Cells
+    missing: Absence
+    """Stands for the facts of ancestors that were not given."""
+    item: Record | None = None
+
+    def resolve(self, name: str) -> Any:
+        """Value or Absence of a declared name."""
+        root, _, rest = name.partition(".")
+        if root == ITEM and self.item is not None:
+            return self.item.lookup(name)
+        for subject in self.chain:
+            if subject.namespace == root:
+                return subject.lookup(name)
+        if root in self.cells:
+            return self._cell(root, rest)
+        if self.chain[0].children == root:
+            return self._column(rest)
+        return self.missing
+
+    def _cell(self, table: str, column: str) -> Any:
+        rows = self.cells[table]
+        if not self.tables[table].key:
+            return rows[""][column]
+        if column == ROWS:
+            return list(rows)
+        key_name = row_key(self.tables[table], type(self.chain[0]))
+        key = self.resolve(key_name) if key_name else self.missing
+        if isinstance(key, Absence):
+            return key
+        if key not in rows:
+            return Absence(f"row:{table}:{key}", Reason.NO_ROW, detail=f"{self.tables[table].title} has no row {key!r}")
+        return rows[key][column]
+
+    def _column(self, field: str) -> Any:
+        values = [getattr(child, field) for child in self.chain[0].below()]
+        return next((value for value in values if isinstance(value, Absence)), values)
+
+    def source(self, name: str) -> str:
+        """Where the value of a name comes from, as evidence prints it."""
+        root = name.partition(".")[0]
+        for subject in self.chain:
+            if subject.namespace == root:
+                return str(subject.source(name) or subject.path)
+        if root in self.tables:
+            return f"rule book, {self.tables[root].title}"
+        return self.chain[0].path
+
+
+def walk(root: FactModel, above: tuple[FactModel, ...] = ()) -> Iterator[tuple[FactModel, ...]]:
+    """Each subject below and including ``root`` as a chain: itself, then what it lies in."""
+    chain = (root, *above)
+    yield chain
+    for child in root.below():
+        yield from walk(child, chain)
