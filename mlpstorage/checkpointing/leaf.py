@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import stat
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rules.facts import Reason
+
 from .. import __version__
 from ..mpi.collect import Collection
 from ..results import layout
+from ..results.document import Reading, read_yaml
+from ..results.files import Root
 from . import command
 from .exits import UsageError
 from .gate import Decision
+from .options import checked_name
 from .plan import Plan
 from .readiness import Readiness
 
 INIT_FILE = "mlperf-results.yaml"
-_INIT_LIMIT = 64 * 1024
 _WHATIF_ORG = "whatif"
 _WHATIF_SYSTEM = "unnamed"
 
@@ -44,38 +48,20 @@ def init_orgname(results: Path) -> str | None:
     """``orgname`` in the results directory's init file; None where there is no file. Raises UsageError if unusable."""
     path = results / INIT_FILE
     try:
-        text = _read_small(path)
+        with Root(results) as root:
+            document = read_yaml(root, INIT_FILE)
     except FileNotFoundError:
         return None
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise UsageError(f"{path} cannot be used: {error}; give --orgname") from error
-    import yaml
-
-    from .options import checked_name
-
-    try:
-        for token in yaml.scan(text, Loader=yaml.SafeLoader):
-            if isinstance(token, yaml.AliasToken):
-                raise UsageError(f"{path}: aliases are not allowed; give --orgname")
-        document = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise UsageError(f"{path} is not YAML; give --orgname") from error
-    name = document.get("orgname") if isinstance(document, dict) else None
-    return checked_name(f"{path}: orgname", name if name is None else str(name))
-
-
-def _read_small(path: Path) -> str:
-    import os
-
-    # Non-blocking, so that a pipe in its place cannot hang us.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError("it is not a regular file")
-        raw = file.read(_INIT_LIMIT + 1)
-    if len(raw) > _INIT_LIMIT:
-        raise ValueError(f"it is larger than {_INIT_LIMIT} bytes")
-    return raw.decode("utf-8")
+    except OSError as error:
+        raise UsageError(f"{results} cannot be read: {error.strerror}; give --orgname") from error
+    if document.state == "missing":
+        return None
+    name = document.text("/orgname")
+    if isinstance(name, Reading):
+        return checked_name(f"{path}: orgname", name.value)
+    if name.reason is Reason.KEY_ABSENT:
+        return None
+    raise UsageError(f"{path} cannot be used: {name.detail}; give --orgname")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,7 +86,8 @@ class Record:
     def metadata(self) -> dict[str, Any]:
         """The metadata document (``checkpointing_<ts>_metadata.json``): no environment, no secrets."""
         plan, readiness = self.plan, self.readiness
-        line = " ".join(self.argv)
+        effective = readiness.facts.fsync_effective
+        line = shlex.join(self.argv)
         verdict = None if plan.division == "whatif" else self.decision.verdict.upper()
         start, end = _snapshot(readiness.collection), _snapshot(self.end_collection)
         return {
@@ -127,7 +114,7 @@ class Record:
             "checkpoint_subset": plan.checkpoint_subset,
             "rules_edition": self.decision.edition,
             "launch_findings": self._findings(),
-            "fsync_effective": readiness.facts.fsync_effective,
+            "fsync_effective": "unknown" if effective is None else effective,
             "provenance_file": None,
             "status": self.status,
             "exit_status": self.exit_status,

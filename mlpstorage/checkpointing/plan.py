@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from rules.derived import checkpointing as derived
 
+from ..results import dlio
+
 LOCAL_HOST = "127.0.0.1"
 FOLDER_KEY = "checkpoint.checkpoint_folder"
 WRITE_KEY = "checkpoint.num_checkpoints_write"
@@ -115,7 +117,7 @@ class Plan:
     def placement(self) -> list[int]:
         """Ranks of each host, in the order of the hosts. A mapping of the user's own is unknown: then the mean."""
         count = self.num_processes or 0
-        if any(item.split("=")[0] in ("--map-by", "-map-by", "--ppn", "-ppn") for item in self.mpi_params):
+        if dlio.maps_ranks(self.mpi_params):
             return [count // len(self.hosts)] * len(self.hosts)
         if self.block_placement:
             per_host = -(-count // len(self.hosts))

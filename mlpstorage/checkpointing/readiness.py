@@ -19,8 +19,7 @@ from .plan import Plan
 DLIO_TIMEOUT_SECONDS = 180.0
 """Importing torch from a cold network filesystem takes minutes on some clusters."""
 INSTALL_DLIO = (
-    'pip install "mlpstorage-rules[dlio]" && '
-    'pip install --no-deps "git+https://github.com/argonne-lcf/dlio_benchmark"'
+    'pip install "mlpstorage-rules[dlio]" && pip install --no-deps "git+https://github.com/argonne-lcf/dlio_benchmark"'
 )
 
 

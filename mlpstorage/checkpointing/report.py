@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from rules.outcomes import Finding
 
 WIDTH = 80
+_BOOK = ("limit", "model")
+"""Namespaces of the rule book's tables; all others are facts of the run."""
+_LONGEST_VALUE = 60
+"""Longer values (lists of keys) are left to the JSON form."""
 
 
 class Reporter:
@@ -33,10 +38,10 @@ class Reporter:
 
     def say(self, text: str, style: str = "", indent: int = 0) -> None:
         """One paragraph, wrapped and indented."""
-        from rich.padding import Padding
-        from rich.text import Text
-
-        self._console.print(Padding(Text(_printable(text), style=style), (0, 0, 0, indent), expand=False))
+        margin = " " * indent
+        width = self._console.width - indent
+        for line in textwrap.wrap(_printable(text), width, break_on_hyphens=False, break_long_words=False):
+            self._console.print(margin + line, style=style, soft_wrap=True)
 
     def line(self, text: str) -> None:
         """One line that is never wrapped: commands and paths, so that they can be copied."""
@@ -48,7 +53,8 @@ class Reporter:
             self.say(f"whatif: any size may run; not for submission (judged as closed: {decision.verdict})", "bold")
             if decision.advice:
                 self.say("A closed run would be refused:")
-            self._findings(decision.advice, "dim")
+            for finding in decision.advice:
+                self.say(f"{finding.rule} {finding.message}", "dim", indent=2)
             return
         if decision.allowed:
             self.say(f"LEGAL in {decision.division}: {_asked(plan)} (edition {decision.edition})", "bold green")
@@ -66,10 +72,12 @@ class Reporter:
             label = finding.severity.value if finding.outcome == "violation" else finding.outcome
             self.say(f"{finding.rule} {finding.name} ({label})", style, indent=2)
             self.say(finding.message, indent=6)
-            for evidence in finding.evidence:
-                self.say(f"{evidence.fact} = {_value(evidence.value)}  [{evidence.source}]", "dim", indent=8)
+            for label, of_book in (("asked", False), ("legal", True)):
+                shown = _evidence(finding, of_book=of_book)
+                if shown:
+                    self.say(f"{label}: {shown}", "dim", indent=6)
             if finding.remedy:
-                self.say(f"fix: {finding.remedy}", indent=6)
+                self.say(f"fix:   {finding.remedy}", indent=6)
 
     def problems(self, problems: Sequence[Problem]) -> None:
         """What keeps the machine from running it, each with what mends it."""
@@ -91,7 +99,8 @@ class Reporter:
             if self._live and step.rate is None:
                 self._console.print(f"  {step} ...", end="\r")
             elif step.rate is not None:
-                self._console.print(f"  {step}".ljust(WIDTH - 1))
+                # The longer line that a terminal still shows must not stick out behind this one.
+                self._console.print(f"  {step}".ljust(WIDTH - 1 if self._live else 0))
 
         return show
 
@@ -99,6 +108,18 @@ class Reporter:
 def _asked(plan: Plan) -> str:
     subset = ", declared a subset" if plan.checkpoint_subset else ""
     return f"{plan.model} on {plan.num_processes} processes{subset}"
+
+
+def _evidence(finding: Finding, *, of_book: bool) -> str:
+    """The facts that a finding rests on: of the run and where they were read, or of the rule book."""
+    parts = []
+    for evidence in finding.evidence:
+        namespace, _, name = evidence.fact.partition(".")
+        value = _value(evidence.value)
+        if (namespace in _BOOK) != of_book or len(value) > _LONGEST_VALUE:
+            continue
+        parts.append(f"{name} {value}" + (f" ({evidence.source})" if evidence.source and not of_book else ""))
+    return ", ".join(parts)
 
 
 def _value(value: Any) -> str:

@@ -23,6 +23,7 @@ from .launch import launch_workload
 from .plan import Plan
 
 if TYPE_CHECKING:
+    from ..mpi.collect import Collection
     from .leaf import Record
     from .readiness import Readiness
     from .report import Reporter
@@ -39,8 +40,9 @@ def main(arguments: Sequence[str], environment: Mapping[str, str], started: date
         decision = decide(edition, launch_workload(request.plan), request.plan.division)
         answer = _Answer(request.output)
         if request.dry_run:
-            answer.document.update(decision.document(), command=_planned_command(request.plan))
-            answer.decision(request.plan, decision, show_command=decision.allowed)
+            planned = _planned_command(request.plan) if decision.allowed else []
+            answer.document.update(decision.document(), command=planned)
+            answer.decision(request.plan, decision)
             return answer.end(Exit.OK if decision.allowed else Exit.FORBIDDEN)
         answer.document.update(decision.document(), command=[])
         answer.decision(request.plan, decision)
@@ -54,8 +56,11 @@ def main(arguments: Sequence[str], environment: Mapping[str, str], started: date
         print(f"mlpstorage: a rule is broken; the run is neither allowed nor forbidden: {error}", file=sys.stderr)
         return Exit.DEFECT
     except KeyboardInterrupt:
-        print("mlpstorage: interrupted; nothing was started", file=sys.stderr)
+        print("mlpstorage: interrupted before anything was started", file=sys.stderr)
         return Exit.INTERRUPTED
+    except OSError as error:
+        print(f"mlpstorage: the run leaf cannot be written: {error}", file=sys.stderr)
+        return Exit.FAILED
 
 
 class _Answer:
@@ -74,11 +79,11 @@ class _Answer:
             self._reporter = Reporter(to_stderr=self.json)
         return self._reporter
 
-    def decision(self, plan: Plan, decision: Decision, *, show_command: bool = False) -> None:
+    def decision(self, plan: Plan, decision: Decision) -> None:
         if self.json:
             return
         self.reporter.decision(plan, decision)
-        if show_command and self.document["command"]:
+        if self.document["command"]:
             self.reporter.say("This would run:")
             self.reporter.command(self.document["command"])
 
@@ -160,12 +165,25 @@ def _run(
         started=started,
     )
     answer.document.update(command=record.argv, leaf=str(leaf))
+    code = Exit.FAILED
     try:
         separation = leaves.fs_separation(plan, state)
         if separation is not None:
             write.write_json(leaf / layout.FS_SEPARATION, separation)
         command.write_workload(plan, config_dir)
         code = _benchmark(record, answer)
+        if code is Exit.OK:
+            record.end_collection = _collect_again(record)
+    except KeyboardInterrupt:
+        # Before the benchmark was started, or while the hosts were asked again; in between execute() handles it.
+        if record.status == "running":
+            record.status, code = "interrupted", Exit.INTERRUPTED
+    except OSError as error:
+        record.status = "failed"
+        record.problems.append(str(error))
+    except BaseException:
+        record.status = "failed"
+        raise
     finally:
         shutil.rmtree(config_dir, ignore_errors=True)
         record.ended = datetime.now()
@@ -188,17 +206,13 @@ def _benchmark(record: Record, answer: _Answer) -> Exit:
             show(step)
 
     before = time.monotonic()
-    try:
-        ended = execute.execute(
-            record.argv,
-            leaf / layout.STDOUT_LOG,
-            leaf / layout.STDERR_LOG,
-            first_line=f"checkpoint_subset={'true' if plan.checkpoint_subset else 'false'}",
-            on_line=follow,
-        )
-    except OSError as error:
-        record.status, record.problems = "failed", [f"{record.argv[0]} could not be started: {error}"]
-        return Exit.FAILED
+    ended = execute.execute(
+        record.argv,
+        leaf / layout.STDOUT_LOG,
+        leaf / layout.STDERR_LOG,
+        first_line=f"checkpoint_subset={'true' if plan.checkpoint_subset else 'false'}",
+        on_line=follow,
+    )
     record.runtime = time.monotonic() - before
     record.exit_status = ended.status
     if ended.interrupted:
@@ -209,13 +223,10 @@ def _benchmark(record: Record, answer: _Answer) -> Exit:
     if not (leaf / layout.SUMMARY).is_file():
         record.problems.append(f"the benchmark left no {layout.SUMMARY}")
     record.status = "failed" if record.problems else "completed"
-    if record.problems:
-        return Exit.FAILED
-    record.end_collection = _collect_again(record)
-    return Exit.OK
+    return Exit.FAILED if record.problems else Exit.OK
 
 
-def _collect_again(record: Record) -> Any:
+def _collect_again(record: Record) -> Collection | None:
     """The hosts once more after the run; nothing hangs on it, so that a failure is only recorded."""
     from ..mpi.collect import CollectionError, collect
 

@@ -176,8 +176,15 @@ def space(folder: str, model: str) -> dict[str, int]:
         directory = os.path.join(folder, model, name)
         if name.startswith("global_epoch1_step") and os.path.isdir(directory):
             checkpoints += 1
-            reusable += sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(directory))
+            reusable += sum(_size(os.path.join(directory, file)) for file in _names(directory))
     return {"free": where.f_bavail * where.f_frsize, "reusable": reusable, "checkpoints": checkpoints}
+
+
+def _size(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0
 
 
 def _write_token(directory: str, token: str) -> str | None:
