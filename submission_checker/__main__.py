@@ -1,0 +1,8 @@
+"""``python -m submission_checker``."""
+
+import sys
+
+from .cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+"""The command ``submission-checker``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from enum import IntEnum
+
+import rules
+from mlpstorage.results.text import clean
+
+from . import __version__
+from .discovery import NothingToCheckError, locate
+from .formats import FORMATS, Style
+from .report import CheckReport
+from .scan import Options, check, select
+from .selection import Selection, UnknownRuleIdError, split_list
+
+
+class Exit(IntEnum):
+    """Exit codes of the command."""
+
+    CLEAN = 0
+    """Nothing at or above ``--fail-on``."""
+    VIOLATIONS = 1
+    NOT_CHECKED = 2
+    """Bad usage, no such directory, no submission in it, or a part of it that could not be listed."""
+    FAULT = 3
+    """A defect of the checker or of its rule data."""
+
+
+class UsageError(Exception):
+    """The command line asks for something that cannot be done."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command. Gives the exit code; argparse's own errors exit with 2."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return _run(arguments)
+    except (UsageError, NothingToCheckError, UnknownRuleIdError, rules.UnknownEditionError) as error:
+        print(f"submission-checker: {clean(str(error))}", file=sys.stderr)
+        return Exit.NOT_CHECKED
+    except Exception as error:  # a bug must never look like a verdict
+        if arguments.debug:
+            traceback.print_exc()
+        print(
+            f"submission-checker: fault of the checker: {type(error).__name__}: {clean(str(error))}"
+            + ("" if arguments.debug else " (--debug shows where)"),
+            file=sys.stderr,
+        )
+        return Exit.FAULT
+
+
+def exit_code(report: CheckReport, fail_on: str) -> Exit:
+    """What the report means for the caller; faults and unlisted directories never pass as a success."""
+    counts = report.severities
+    if report.faults:
+        return Exit.FAULT
+    failing = {"error": counts["error"], "warning": counts["error"] + counts["warning"], "never": 0}[fail_on]
+    if failing:
+        return Exit.VIOLATIONS
+    return Exit.NOT_CHECKED if report.unreadable else Exit.CLEAN
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    edition = rules.load_edition(arguments.edition)
+    selection = Selection.parse([rule.id for rule in edition.rules], arguments.select, arguments.ignore)
+    _refuse_output_in_tree(arguments.output, arguments.results_dir)
+    report = check(
+        arguments.results_dir,
+        Options(edition.id, tuple(split_list(arguments.submitter)), arguments.jobs, arguments.debug),
+    )
+    select(report, selection)
+    buffer = io.StringIO()
+    FORMATS[arguments.format](report, buffer, Style(verbose=arguments.verbose))
+    _emit(buffer.getvalue(), arguments.output)
+    for fault in report.faults:
+        print(f"submission-checker: fault of the checker at {fault.path}: {fault.message}", file=sys.stderr)
+    return exit_code(report, arguments.fail_on)
+
+
+def _refuse_output_in_tree(output: str | None, results_dir: str) -> None:
+    if output is None:
+        return
+    root, target = locate(results_dir).root, os.path.realpath(output)
+    if os.path.commonpath([root, target]) == root:
+        raise UsageError(f"--output {clean(output)} lies inside the tree that is checked: choose a place outside")
+
+
+def _emit(text: str, output: str | None) -> None:
+    if output is not None:
+        try:
+            with open(output, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        except OSError as error:
+            raise UsageError(f"--output {clean(output)}: {os.strerror(error.errno or 0)}") from error
+        return
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a character gets its escape
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough; the exit code still says what was found
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _jobs(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= 1024:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes (1 to 1024)")
+    return int(text)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="submission-checker",
+        description="Check an MLPerf Storage results tree (or any part of one) by the rule book.",
+        epilog="exit: 0 nothing at or above --fail-on; 1 violations; 2 could not check; 3 a fault of the checker",
+        allow_abbrev=False,
+    )
+    parser.add_argument("results_dir", metavar="RESULTS_DIR", help="the tree, a part of it, or a single run leaf")
+    parser.add_argument("--edition", default=rules.DEFAULT_EDITION, help="edition of the rules (default: %(default)s)")
+    parser.add_argument("--format", choices=sorted(FORMATS), default="text", help="(default: %(default)s)")
+    parser.add_argument("--output", metavar="FILE", help="write the report there, outside the tree (default: stdout)")
+    parser.add_argument(
+        "--submitter", "--submitters", action="append", default=[], metavar="NAME",
+        help="only these submitters; repeatable, comma separated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--select", action="append", default=[], metavar="IDS",
+        help="report only these rules, by id or prefix: 4.3.5, 4.3 (comma separated)",
+    )  # fmt: skip
+    parser.add_argument("--ignore", action="append", default=[], metavar="IDS", help="leave these rules out")
+    parser.add_argument("--jobs", type=_jobs, default=1, metavar="N", help="processes (default: %(default)s)")
+    parser.add_argument(
+        "--fail-on", choices=("error", "warning", "never"), default="error",
+        help="what exit code 1 is for (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--verbose", action="store_true", help="show infos and remarks, not only their number")
+    parser.add_argument("--debug", action="store_true", help="show where the checker itself failed")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    return parser

@@ -1,0 +1,120 @@
+"""``--format text``: for a reviewer at a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TextIO
+
+from mlpstorage.results.text import clean
+from rules import Finding
+
+from ..report import CheckReport, grouped
+
+if TYPE_CHECKING:
+    from . import Style
+
+_EVIDENCE_SHOWN = 8
+_PATHS_SHOWN = 3
+_VALUE_LENGTH = 60
+
+
+def write(report: CheckReport, out: TextIO, style: Style) -> None:
+    """Findings by submitter and workload, the worst first; then one line of totals.
+
+    Infos are one line each, or only counted where they are not asked for.
+    """
+    for line in _lines(report, style):
+        out.write(_harmless(line) + "\n")
+
+
+def _lines(report: CheckReport, style: Style) -> Iterator[str]:
+    if report.caution:
+        yield from _wrap(f"Caution: edition {report.edition}: {report.caution}", style.width, "")
+        yield ""
+    for (submitter, workload), findings in grouped(report.findings):
+        shown = [finding for finding in findings if finding.severity.value != "info" or style.verbose]
+        if not shown:
+            continue
+        yield f"{submitter or 'results tree'}{': ' + workload if workload else ''}"
+        for finding in shown:
+            yield from _info(finding, style.width) if finding.severity.value == "info" else _finding(finding, style)
+        yield ""
+    for title, items in (("Not checked", report.unreadable), ("Remark", report.remarks if style.verbose else [])):
+        for item in items:
+            yield from _wrap(f"{title}: {item}", style.width, "  ")
+    for fault in report.faults:
+        yield f"Fault of the checker at {fault.path}: {fault.message}"
+    if report.unreadable or report.faults or (style.verbose and report.remarks):
+        yield ""
+    yield _totals(report, style)
+
+
+def _finding(finding: Finding, style: Style) -> Iterator[str]:
+    yield f"  {finding.severity.value.upper()} {finding.rule} {finding.name}"
+    yield f"    {finding.path}"
+    yield from _wrap(finding.message, style.width, "    ")
+    for item in finding.evidence[:_EVIDENCE_SHOWN]:
+        value = _value(item.value)
+        yield f"      {item.fact} = {value}"
+        if item.source:
+            yield f"        {_relative(item.source, finding.path)}"
+    if len(finding.evidence) > _EVIDENCE_SHOWN:
+        yield f"      ... {len(finding.evidence) - _EVIDENCE_SHOWN} more facts (--format json has all)"
+    others = [path for path in finding.paths if path != finding.path]
+    if others:
+        more = f" and {len(others) - _PATHS_SHOWN} more" if len(others) > _PATHS_SHOWN else ""
+        names = ", ".join(_relative(path, finding.path) for path in others[:_PATHS_SHOWN])
+        yield from _wrap(f"holds for: {names}{more}", style.width, "    ", "      ")
+    if finding.opens:
+        yield from _wrap(f"leaves undecided: {', '.join(finding.opens)}", style.width, "    ", "      ")
+    if finding.remedy:
+        yield from _wrap(f"remedy: {finding.remedy}", style.width, "    ", "      ")
+
+
+def _info(finding: Finding, width: int) -> Iterator[str]:
+    yield from _wrap(f"info {finding.rule}: {finding.message}", width, "  ", "    ")
+
+
+def _totals(report: CheckReport, style: Style) -> str:
+    counts, checks = report.severities, report.checks
+    infos = "" if style.verbose or not counts["info"] else " (--verbose)"
+    incomplete = "INCOMPLETE: " if report.faults or report.unreadable else ""
+    return (
+        f"{incomplete}{_count(counts['error'], 'error')}, {_count(counts['warning'], 'warning')}, "
+        f"{_count(counts['info'], 'info')}{infos} in {_count(report.leaves, 'run')}; checks: {checks['pass']} passed, "
+        f"{checks['violation']} violated, {checks['not_applicable']} not applicable, "
+        f"{checks['undetermined']} undecided; edition {report.edition}"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _relative(path: str, base: str) -> str:
+    """A path shortened by the finding's own, where it lies below it."""
+    return path.removeprefix(f"{base}/") or path
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "(not known)"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return clean(f"{len(value)} items" if len(value) > 4 else ", ".join(map(str, value)), _VALUE_LENGTH)
+    return clean(str(value), _VALUE_LENGTH)
+
+
+def _wrap(text: str, width: int, indent: str, following: str | None = None) -> Iterator[str]:
+    yield from textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=indent if following is None else following,
+        break_long_words=False, break_on_hyphens=False,
+    ) or [indent]  # fmt: skip
+
+
+def _harmless(line: str) -> str:
+    """No control character, and nothing at a line's start that a continuous-integration runner takes for a command."""
+    line = "\n".join(clean(part, 100_000) for part in line.split("\n"))
+    return line.replace("::", ": :", 1) if line.lstrip().startswith("::") else line

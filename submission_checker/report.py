@@ -1,0 +1,162 @@
+"""What a check found, in the shape that every output format prints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mlpstorage.results.layout import DIVISIONS
+from mlpstorage.results.text import clean
+from rules import Finding, Outcome
+
+from .discovery import RESULTS, SYSTEMS
+
+SCHEMA = "mlpstorage-check-report/1"
+SEVERITIES = ("error", "warning", "info")
+"""Worst first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Whose result a path belongs to; parts that the path does not name are empty."""
+
+    submitter: str = ""
+    system: str = ""
+    workload: str = ""
+
+
+def place_of(path: str) -> Place:
+    """Submitter, system and workload of a path relative to the results directory."""
+    parts = path.split("/")
+    if len(parts) < 2 or parts[0] not in DIVISIONS:
+        return Place()
+    submitter, kind, *rest = parts[1], *parts[2:]
+    if kind == SYSTEMS and rest:
+        return Place(submitter, rest[0].rpartition(".")[0] or rest[0])
+    if kind == RESULTS:
+        return Place(submitter, "".join(rest[:1]), "/".join(rest[1:3]))
+    return Place(submitter)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A defect of the checker: what it was looking at, and what went wrong."""
+
+    path: str
+    message: str
+
+
+@dataclass(slots=True)
+class CheckReport:
+    """The whole result of a check. ``findings`` are in report order: worst first, then by path and rule."""
+
+    edition: str
+    results_dir: str
+    caution: str = ""
+    """What a reader must know about the edition."""
+    findings: list[Finding] = field(default_factory=list)
+    tally: dict[str, Counter[str]] = field(default_factory=dict)
+    """Rule id to how often it passed, was violated, did not apply, could not be decided."""
+    remarks: list[str] = field(default_factory=list)
+    """What was passed over on purpose, and why."""
+    unreadable: list[str] = field(default_factory=list)
+    """Directories that could not be listed: what is in them was not checked."""
+    faults: list[Fault] = field(default_factory=list)
+    submitters: int = 0
+    systems: int = 0
+    leaves: int = 0
+
+    @property
+    def checks(self) -> Counter[str]:
+        """Totals over all rules."""
+        total: Counter[str] = Counter({outcome.value: 0 for outcome in Outcome})
+        for counts in self.tally.values():
+            total.update(counts)
+        return total
+
+    @property
+    def severities(self) -> Counter[str]:
+        """Number of findings of each severity."""
+        return Counter(dict.fromkeys(SEVERITIES, 0)) + Counter(f.severity.value for f in self.findings)
+
+    def sort(self) -> None:
+        """Bring everything into report order, however it was gathered."""
+        self.findings.sort(key=lambda finding: finding.sort_key)
+        self.tally = {rule: self.tally[rule] for rule in sorted(self.tally, key=rule_key)}
+        self.remarks.sort()
+        self.unreadable.sort()
+        self.faults.sort(key=lambda fault: (fault.path, fault.message))
+
+
+def rule_key(rule: str) -> tuple[Any, ...]:
+    """Sorts rule ids as the book numbers them: 4.3.2 before 4.3.10, numbers before letters."""
+    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in rule.split("."))
+
+
+def as_json(report: CheckReport) -> Mapping[str, Any]:
+    """The report as the contract of ``--format json`` has it."""
+    from . import __version__
+
+    counts = report.severities
+    return {
+        "schema": SCHEMA,
+        "tool": {"name": "submission-checker", "version": __version__},
+        "edition": report.edition,
+        "caution": report.caution,
+        "results_dir": clean(report.results_dir),
+        "summary": {
+            "errors": counts["error"],
+            "warnings": counts["warning"],
+            "infos": counts["info"],
+            "waived": 0,
+            "checks": {outcome.value: report.checks[outcome.value] for outcome in Outcome},
+            "submitters": report.submitters,
+            "systems": report.systems,
+            "leaves": report.leaves,
+        },
+        "findings": [finding_json(finding) for finding in report.findings],
+        "rules": {
+            rule: {outcome.value: counts[outcome.value] for outcome in Outcome} for rule, counts in report.tally.items()
+        },
+        "remarks": report.remarks,
+        "unreadable": report.unreadable,
+        "faults": [{"path": fault.path, "message": fault.message} for fault in report.faults],
+    }
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """One finding as the contract has it, with clause, outcome, item, further paths and rules left open."""
+    place = place_of(finding.path)
+    return {
+        "rule": finding.rule,
+        "name": finding.name,
+        "clause": finding.clause,
+        "severity": finding.severity.value,
+        "outcome": finding.outcome,
+        "division": finding.division,
+        "submitter": place.submitter,
+        "system": place.system,
+        "workload": place.workload,
+        "path": finding.path,
+        "paths": list(finding.paths),
+        "item": finding.item,
+        "message": finding.message,
+        "remedy": finding.remedy,
+        "evidence": [item.model_dump(mode="json") for item in finding.evidence],
+        "opens": list(finding.opens),
+        "fingerprint": finding.fingerprint,
+        "waived": None,
+    }
+
+
+def grouped(findings: Iterable[Finding]) -> list[tuple[tuple[str, str], list[Finding]]]:
+    """Findings by (submitter, workload on its system), the group with the worst first; order within is kept."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        place = place_of(finding.path)
+        workload = "/".join(part for part in (place.system, place.workload) if part)
+        groups.setdefault((place.submitter, workload), []).append(finding)
+    worst = {key: tuple(-sum(f.severity == s for f in group) for s in SEVERITIES) for key, group in groups.items()}
+    return sorted(groups.items(), key=lambda item: (worst[item[0]], item[0]))

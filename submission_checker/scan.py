@@ -1,0 +1,231 @@
+"""Checks a results tree system by system (the unit of parallel work): read into facts, evaluate, conclude."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import rules
+from mlpstorage.results import layout
+from mlpstorage.results.document import Document, Found
+from mlpstorage.results.files import Root
+from mlpstorage.results.text import clean
+from rules import Finding
+from rules.facts import Absence, CheckpointingWorkload, FactModel, Reason
+
+from .discovery import (
+    LEVELS,
+    Leaf,
+    Listing,
+    NothingToCheckError,
+    SystemDirectory,
+    WorkloadDirectory,
+    locate,
+    lone_leaf,
+    lone_workload,
+    walk,
+)
+from .readers.checkpointing import read_leaf, read_workload
+from .readers.system import described_api, read_description, system_facts
+from .report import CheckReport, Fault
+from .selection import Selection
+
+SUBMISSION = "submission"
+NO_DESCRIPTION: Found[str] = Absence(
+    "alone:description", Reason.NOT_APPLICABLE, detail="there is no system description beside a lone directory"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to check and by which rules. ``debug``: faults carry their traceback."""
+
+    edition: str = rules.DEFAULT_EDITION
+    submitters: tuple[str, ...] = ()
+    jobs: int = 1
+    debug: bool = False
+
+
+@dataclass(slots=True)
+class Part:
+    """What the check of one system (or lone directory) gave. Small, for it travels between processes."""
+
+    findings: list[Finding] = field(default_factory=list)
+    tally: dict[str, Counter[str]] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    fault: Fault | None = None
+    runs: int = 0
+
+
+def check(path: str | os.PathLike[str], options: Options) -> CheckReport:
+    """Check the tree that ``path`` is or lies in.
+
+    Raises NothingToCheckError where there is nothing to check, and RuleBookError where the edition does not load.
+    """
+    edition = rules.load_edition(options.edition)
+    location = locate(path)
+    report = CheckReport(edition.id, _shown_root(path, location.root), edition.info.caution)
+    if location.kind == "tree" and len(location.scope) < len(LEVELS):
+        with Root(location.root) as root:
+            listing = walk(root, location.scope)
+        _select_submitters(listing, options.submitters)
+        report.remarks.extend(listing.remarks)
+        report.unreadable.extend(listing.unreadable)
+        report.systems = len(listing.systems)
+        report.submitters = len({(system.division, system.submitter) for system in listing.systems})
+        tasks = [system for system in listing.systems if system.workloads]
+        parts = _run(partial(check_system, location.root, options), tasks, options.jobs)
+    else:
+        parts = iter([check_lone(location.root, "/".join(location.scope), location.kind, options)])
+    for part in parts:
+        _add(report, part)
+    report.sort()
+    if not report.leaves and not report.faults and not report.unreadable:
+        raise NothingToCheckError(_nothing(path, report))
+    return report
+
+
+def check_system(root_path: str, options: Options, system: SystemDirectory) -> Part:
+    """Read and judge one system with its workloads."""
+    part = Part()
+    with _faults_kept(part, clean(system.path), options), Root(root_path) as root:
+        description = read_description(root, system.description)
+        workloads = list(_workloads(root, system.workloads, description, part))
+        if workloads:
+            _judge(part, system_facts(description, tuple(workloads)), system.division, options)
+    return part
+
+
+def check_lone(root_path: str, path: str, kind: str, options: Options) -> Part:
+    """Read and judge one leaf, or a workload directory outside any tree."""
+    part = Part()
+    with _faults_kept(part, clean(path), options), Root(root_path) as root:
+        subject: FactModel | None
+        if kind == "workload":
+            subject, remarks = read_workload(root, lone_workload(root, path), NO_DESCRIPTION)
+            part.remarks.extend(remarks)
+            part.runs = len(subject.runs) if isinstance(subject, CheckpointingWorkload) else 0
+            left_out = "rules on its system were not checked"
+        else:
+            leaf, described = _leaf_in_tree(root, path)
+            invocation = read_leaf(root, leaf, described)
+            subject = None if invocation is None else invocation.run
+            part.runs = 0 if invocation is None else 1
+            left_out = "rules on its workload and its system were not checked"
+        if subject is not None:
+            what = "workload directory" if kind == "workload" else "leaf"
+            part.remarks.append(f"{clean(path)}: only this {what} was looked at; {left_out}")
+            division = getattr(subject, "division", None)
+            _judge(part, subject, division if division in layout.DIVISIONS else layout.DIVISIONS[0], options)
+    return part
+
+
+def _leaf_in_tree(root: Root, path: str) -> tuple[Leaf, Found[str]]:
+    """A leaf by its path: with its place and description where the path has the shape of a tree's."""
+    leaf = lone_leaf(root, path)
+    parts = path.split("/")
+    if len(parts) < len(LEVELS):
+        return leaf, NO_DESCRIPTION
+    division, submitter, _, system, _, workload, _ = parts
+    leaf = replace(leaf, division=division, system_path="/".join(parts[:4]), workload=workload)
+    return leaf, described_api(read_description(root, str(layout.system_description(division, submitter, system))))
+
+
+def _workloads(
+    root: Root, directories: Iterable[WorkloadDirectory], description: Document, part: Part
+) -> Iterator[CheckpointingWorkload]:
+    for directory in directories:
+        workload, remarks = read_workload(root, directory, described_api(description))
+        part.remarks.extend(remarks)
+        if workload is not None:
+            part.runs += len(workload.runs)
+            yield workload
+
+
+def _judge(part: Part, facts: FactModel, division: str, options: Options) -> None:
+    edition = rules.load_edition(options.edition)
+    concluded = rules.conclude([edition.evaluate(facts, division=division, stage=SUBMISSION)])
+    part.findings.extend(concluded.findings)
+    part.tally.update(concluded.tally)
+
+
+class _faults_kept:  # noqa: N801 - used as a with statement
+    """Turns a defect met while one part is checked into that part's fault: the other parts are still checked."""
+
+    def __init__(self, part: Part, path: str, options: Options) -> None:
+        self._part, self._path, self._options = part, path, options
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        message = f"{type(error).__name__}: {clean(str(error), 500)}"
+        if self._options.debug:
+            message += "\n" + "".join(traceback.format_exception(error))
+        self._part.fault = Fault(self._path, message)
+        return True
+
+
+def _run(
+    work: Callable[[SystemDirectory], Part], tasks: Sequence[SystemDirectory], jobs: int
+) -> Iterator[Part]:
+    """Parts in the order of the tasks, whatever the number of processes."""
+    processes = min(jobs, len(tasks))
+    if processes <= 1:
+        yield from map(work, tasks)
+        return
+    # A fork would copy descriptors and locks of the caller; a fresh interpreter loads the edition itself.
+    context = multiprocessing.get_context("spawn")
+    chunk = max(1, len(tasks) // (processes * 8))
+    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        try:
+            yield from pool.map(work, tasks, chunksize=chunk)
+        except BrokenProcessPool:
+            yield Part(fault=Fault("", "a worker process was killed; the check is incomplete"))
+
+
+def _add(report: CheckReport, part: Part) -> None:
+    report.findings.extend(part.findings)
+    report.remarks.extend(part.remarks)
+    report.leaves += part.runs
+    if part.fault is not None:
+        report.faults.append(part.fault)
+    for rule, counts in part.tally.items():
+        report.tally.setdefault(rule, Counter()).update(counts)
+
+
+def select(report: CheckReport, selection: Selection) -> None:
+    """Keep what was selected; totals follow."""
+    report.findings = [finding for finding in report.findings if selection.keeps(finding)]
+    report.tally = {rule: counts for rule, counts in report.tally.items() if rule in selection.rules}
+
+
+def _select_submitters(listing: Listing, wanted: Sequence[str]) -> None:
+    if not wanted:
+        return
+    available = sorted({system.submitter for system in listing.systems})
+    missing = [name for name in wanted if name not in available]
+    if missing:
+        there = ", ".join(map(clean, available)) or "none"
+        raise NothingToCheckError(f"no submitter {', '.join(map(repr, missing))} here; there are: {there}")
+    listing.systems = [system for system in listing.systems if system.submitter in wanted]
+
+
+def _shown_root(path: str | os.PathLike[str], root: str) -> str:
+    """The root as the user named it, where they did."""
+    return os.fspath(path) if os.path.realpath(path) == root else root
+
+
+def _nothing(path: str | os.PathLike[str], report: CheckReport) -> str:
+    seen = f"{report.submitters} submitters with {report.systems} systems, but no run that this version can check"
+    left_out = f" ({report.remarks[0]}{', ...' if len(report.remarks) > 1 else ''})" if report.remarks else ""
+    return f"{clean(os.fspath(path))}: {seen}{left_out}"
