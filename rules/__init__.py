@@ -6,7 +6,7 @@
 'checkpointSubsetRunValidation'
 """
 
-from .edition import Edition, edition_ids, load_edition
+from .edition import Edition, book, edition_ids, load_edition
 from .errors import EvaluationFault, RuleBookError, RuleLoadError, UnknownEditionError, UnknownRuleError
 from .outcomes import (
     Classification,
@@ -20,7 +20,8 @@ from .outcomes import (
     conclude,
 )
 
-DEFAULT_EDITION = "3.0"
+DEFAULT_EDITION: str = book().default
+"""The edition that is used where none is named."""
 
 __all__ = [
     "DEFAULT_EDITION",

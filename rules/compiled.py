@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .compiler import CompileError, Environment, Expression, Template, Type, Variable
+from .compiler import CompileError, Environment, Expression, Template, Type, Variable, cel_type
 from .entries import Clause, ClausePatch, Rule
 from .facts.base import FactInfo, FactModel, Known, Record
 from .outcomes import Severity
 from .subjects import ancestors, models, variables
-from .tables import Table
+from .tables import CELL_TYPES, Table
 
 Fail = Callable[[str, str, int], Exception]
 """(problem, key in the clause, column) to the error to raise."""
@@ -111,12 +111,30 @@ class Compiler:
         return CompiledRule(
             rule=rule,
             edition=self.edition,
-            statement=(variant.statement if variant and variant.statement else rule.statement),
+            statement=self._prose(variant.statement if variant and variant.statement else rule.statement, fail("")),
             fold=rule.fold or self._fold,
             clauses=tuple(
                 self.clause(rule, key, clause, fail(key)) for key, clause in self.clauses_of(rule).items()
             ),
         )
+
+    def _prose(self, text: str, fail: Fail) -> str:
+        """A statement with the limits it names filled in, so that a number stands in one place."""
+        if "{" not in text:
+            return text.strip()
+        scalars = {
+            f"{table.name}.{column}": (Variable(cel_type(CELL_TYPES[declared.type]), (), declared.unit), value)
+            for table in self._tables
+            if not table.rows
+            for (column, declared), value in zip(
+                table.columns.items(), table.cells(self.edition)[""].values(), strict=True
+            )
+        }
+        try:
+            template = Template(text.strip(), Environment({name: pair[0] for name, pair in scalars.items()}))
+        except CompileError as error:
+            raise fail(error.problem, "statement", error.column) from error
+        return template.render(lambda name: scalars[name][1])
 
     def clause(self, rule: Rule, key: str, clause: Clause, fail: Fail) -> CompiledClause:
         """Compile one clause. Raises what ``fail`` makes."""

@@ -234,8 +234,13 @@ class Template:
             elif isinstance(value, Unknown):
                 rendered.append(NOT_KNOWN)
             else:
-                rendered.append(show(value, digits) + part[1])
+                rendered.append(show(value, digits) + _unit(part[1], value))
         return "".join(rendered)
+
+
+def _unit(unit: str, value: Any) -> str:
+    """``1 host``, ``2 hosts``; ``1 s`` stays."""
+    return unit.removesuffix("s") if value == 1 and len(unit) > 3 else unit
 
 
 def telling_digits(numbers: Sequence[float]) -> int:

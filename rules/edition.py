@@ -40,7 +40,7 @@ class LoadedSection:
         def of_clause(key: str) -> Fail:
             def make(problem: str, where: str, column: int) -> Exception:
                 base: tuple[str | int, ...] = ("rules", index)
-                inline = "clauses" not in self.document.data["rules"][index]
+                inline = not key or "clauses" not in self.document.data["rules"][index]
                 place = base if inline else (*base, "clauses", key)
                 line = self.document.line((*place, *where.split(".")))
                 problem_text = f"{where}: {problem} (edition {edition})"

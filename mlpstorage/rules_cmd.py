@@ -1,0 +1,327 @@
+"""``mlpstorage rules``: look at the rule book, check it, render it, and see what a change does."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+import rules
+from rules.check import CheckResult, check_editions
+from rules.compiled import CompiledRule, fact_infos
+from rules.diff import diff_editions
+from rules.edition import Edition
+from rules.index import INDEX, index_lines
+from rules.matrix import (
+    COUNTS,
+    EXPECTED,
+    LEGEND,
+    WORKLOAD,
+    enumerate_cells,
+    fixed_facts,
+    matrix,
+    verdict_lines,
+)
+from rules.render import render_book
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="The rule book: list, show, check, render, compare.")
+
+EditionOption = Annotated[str, typer.Option("--edition", help="Edition of the rule book.")]
+_BOOK_FILE = "Rules.md"
+
+
+def _fail(message: str, code: int = 2) -> NoReturn:
+    Console(stderr=True).print(f"error: {message}", markup=False, highlight=False)
+    raise typer.Exit(code)
+
+
+def _edition(name: str) -> Edition:
+    try:
+        return rules.load_edition(name)
+    except rules.UnknownEditionError as error:
+        _fail(str(error))
+    except rules.RuleLoadError as error:
+        _fail(str(error), 3)
+
+
+def _console() -> Console:
+    return Console(highlight=False, soft_wrap=False)
+
+
+def _caution(console: Console, edition: Edition) -> None:
+    if edition.info.caution:
+        console.print(f"Edition {edition.id}: {edition.info.caution}", style="yellow", markup=False)
+
+
+@app.command("list")
+def list_rules(edition: EditionOption = rules.DEFAULT_EDITION) -> None:
+    """List all rules: id, name, divisions, worst severity, and when they are decided."""
+    chosen = _edition(edition)
+    console = _console()
+    _caution(console, chosen)
+    table = RichTable(box=None, pad_edge=False)
+    for heading in ("rule", "name", "judges", "divisions", "severity"):
+        table.add_column(heading, no_wrap=heading != "judges")
+    for rule in chosen.rules:
+        severity = min((clause.severity for clause in rule.clauses), key=list(rules.Severity).index)
+        table.add_row(
+            rule.id, rule.rule.name, rule.rule.subject.replace("_", " "), " ".join(rule.rule.divisions), severity
+        )
+    console.print(table)
+    console.print(f"{len(chosen.rules)} rules in edition {chosen.id}. mlpstorage rules show ID explains one.")
+
+
+@app.command()
+def show(rule_id: Annotated[str, typer.Argument(metavar="ID")], edition: EditionOption = rules.DEFAULT_EDITION) -> None:
+    """Show one rule: where it lives, what it means, what it reads, and which launches depend on it."""
+    chosen = _edition(edition)
+    try:
+        rule = chosen.rule(rule_id)
+    except rules.UnknownRuleError as error:
+        close = [known.id for known in chosen.rules if known.id.startswith(rule_id[:3])]
+        _fail(f"{error}{'; near it: ' + ', '.join(close) if close else ''}")
+    console = _console()
+    _caution(console, chosen)
+    loaded = chosen.section_of(rule.id)
+    index = loaded.section.rules.index(rule.rule)
+    console.print(f"[bold]{rule.id} {escape(rule.rule.name)}[/bold]  (edition {chosen.id})")
+    console.print(f"lives in rules/book/{loaded.document.path.name}:{loaded.document.line(('rules', index))}", markup=False)
+    console.print()
+    for text in (rule.statement, rule.rule.rationale, *rule.rule.notes):
+        if text:
+            console.print(text.strip(), markup=False)
+            console.print()
+    _show_clauses(console, rule)
+    _show_reads(console, rule)
+    _show_cells(console, chosen, rule)
+    count = len(rule.rule.examples)
+    console.print(f"{count} examples state what it must say; {_BOOK_FILE} prints them with their messages.")
+
+
+def _show_clauses(console: Console, rule: CompiledRule) -> None:
+    for clause in rule.clauses:
+        console.print(f"[bold]clause {clause.key}[/bold]  {clause.severity}, {' and '.join(clause.divisions)}")
+        entry = clause.clause
+        parts = [("let " + name, text) for name, text in entry.let.items()]
+        parts += [
+            (key, getattr(entry, key))
+            for key in ("each", "if_recorded", "if_not_recorded", "when", "require", "present", "message", "remedy")
+        ]
+        if entry.unless:
+            parts.append(("unless", ", ".join(entry.unless)))
+        for key, text in parts:
+            if text:
+                console.print(f"  {key}: {' '.join(text.split())}", markup=False)
+        console.print()
+
+
+def _show_reads(console: Console, rule: CompiledRule) -> None:
+    table = RichTable(title="Facts that it reads", title_justify="left", box=None, pad_edge=False)
+    for heading in ("fact", "known", "meaning"):
+        table.add_column(heading, no_wrap=heading != "meaning")
+    seen: set[str] = set()
+    for clause in rule.clauses:
+        infos = fact_infos(clause.model)
+        for name in clause.reads:
+            if name in infos and name not in seen:
+                seen.add(name)
+                unit = f" ({infos[name].unit})" if infos[name].unit else ""
+                table.add_row(name, infos[name].known, escape(infos[name].description + unit))
+    console.print(table)
+    console.print()
+
+
+def _show_cells(console: Console, edition: Edition, rule: CompiledRule) -> None:
+    depends = [
+        cell
+        for cell in enumerate_cells(edition)
+        if any(clause.startswith(f"{rule.id}.") for clause in (*cell.closed, *cell.open))
+    ]
+    if not depends:
+        return
+    only = [
+        cell
+        for cell in depends
+        if all(c.startswith(f"{rule.id}.") for c in cell.closed) or all(c.startswith(f"{rule.id}.") for c in cell.open)
+    ]
+    console.print(
+        f"It refuses {len(depends)} of the enumerated launches in some division, {len(only)} of them alone there"
+        + (", for instance:" if only else ".")
+    )
+    for cell in only[:5]:
+        declared = " --checkpoint-subset" if cell.declared else ""
+        console.print(f"  --model {cell.model} --num-processes {cell.processes}{declared}  ({cell.eligible})", markup=False)
+    console.print()
+
+
+@app.command("matrix")
+def show_matrix(
+    workload: Annotated[str, typer.Argument(help="checkpointing")] = WORKLOAD,
+    edition: EditionOption = rules.DEFAULT_EDITION,
+    processes: Annotated[str, typer.Option("--processes", help="Process counts, comma separated.")] = "",
+    output: Annotated[str, typer.Option("--format", help="text or json")] = "text",
+) -> None:
+    """Print the verdict for every model and process count, with and without the subset declaration."""
+    if workload != WORKLOAD:
+        _fail(f"no matrix for workload {workload!r}; there is: {WORKLOAD}")
+    if output not in ("text", "json"):
+        _fail(f"--format must be text or json, not {output!r}")
+    try:
+        counts = tuple(int(part) for part in processes.split(",")) if processes else COUNTS
+    except ValueError:
+        _fail(f"--processes takes whole numbers separated by commas, not {processes!r}")
+    chosen = _edition(edition)
+    cells = matrix(chosen, counts)
+    fixed = fixed_facts(chosen)
+    if output == "json":
+        document = {"edition": chosen.id, "fixed": fixed, "cells": [{**asdict(cell), "symbol": cell.symbol} for cell in cells]}
+        typer.echo(json.dumps(document, indent=2))
+        return
+    console = _console()
+    _caution(console, chosen)
+    for declared in (False, True):
+        title = "declared a subset run (--checkpoint-subset)" if declared else "no subset declaration"
+        table = RichTable(title=title, title_justify="left", box=None, pad_edge=False)
+        table.add_column("model")
+        for count in counts:
+            table.add_column(str(count), justify="right")
+        for model in dict.fromkeys(cell.model for cell in cells):
+            row = [cell.symbol for cell in cells if cell.model == model and cell.declared == declared]
+            table.add_row(model, *row)
+        console.print(table)
+        console.print()
+    console.print(LEGEND, markup=False)
+    console.print("held fixed: " + ", ".join(f"{name} = {value}" for name, value in fixed.items()), markup=False)
+
+
+@app.command()
+def render(
+    output: Annotated[str, typer.Option("--output", help="File to write; - prints.")] = _BOOK_FILE,
+    check: Annotated[bool, typer.Option("--check", help="Only say whether the file is current.")] = False,
+) -> None:
+    """Render the rule book as Markdown from the entries and tables."""
+    text = render_book(rules.edition_ids())
+    if output == "-":
+        typer.echo(text, nl=False)
+        return
+    path = Path(output)
+    if check:
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            _fail(f"{path} is stale: run mlpstorage rules render", 1)
+        typer.echo(f"{path} is current")
+        return
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        _fail(f"cannot write {path}: {error.strerror}")
+    typer.echo(f"wrote {path}")
+
+
+@app.command()
+def check(
+    update: Annotated[bool, typer.Option("--update", help="Write the index and the verdict table anew.")] = False,
+    reads: Annotated[bool, typer.Option("--reads/--no-reads", help="List the facts that each rule reads.")] = True,
+) -> None:
+    """Load every edition, run every example, and prove that no wrong version of a rule would pass them."""
+    console = _console()
+    failed = False
+    for result in check_editions():
+        failed |= _show_result(console, result)
+    if failed:
+        raise typer.Exit(1)
+    editions = [rules.load_edition(name) for name in rules.edition_ids()]
+    if reads:
+        _show_all_reads(console, editions)
+    for path, lines, what in (
+        (INDEX, index_lines(editions), "subjects, divisions and severities"),
+        (EXPECTED, verdict_lines(editions), "verdicts of launches"),
+    ):
+        failed |= not _same(console, path, lines, what, update=update)
+    if failed:
+        raise typer.Exit(1)
+    console.print("The rule book is consistent.", style="green")
+
+
+def _show_result(console: Console, result: CheckResult) -> bool:
+    console.print(
+        f"{result.edition}: {result.rules} rules, {result.examples} examples, {result.mutants} mutants contradicted or "
+        f"listed, {result.refused} refused by the type check, {len(result.equivalent)} equivalent",
+        markup=False,
+    )
+    for rule, mutant, reason in result.equivalent:
+        console.print(f"  equivalent, survives: {rule} {mutant} ({reason})", markup=False)
+    for problem in result.problems:
+        console.print(f"  {problem}", style="red", markup=False)
+    return bool(result.problems)
+
+
+def _show_all_reads(console: Console, editions: list[Edition]) -> None:
+    console.print("Facts and table columns that each rule reads:")
+    found: dict[str, set[str]] = {}
+    for edition in editions:
+        for rule in edition.rules:
+            found.setdefault(rule.id, set()).update(name for clause in rule.clauses for name in clause.reads)
+    for rule_id, names in found.items():
+        console.print(f"  {rule_id}: {', '.join(sorted(names))}", markup=False)
+
+
+def _same(console: Console, path: Path, lines: list[str], what: str, *, update: bool) -> bool:
+    text = "\n".join(lines) + "\n"
+    known = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if known == text:
+        console.print(f"{what}: as committed ({len(lines)} lines in {path.name})", markup=False)
+        return True
+    if update:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        console.print(f"{what}: wrote {path.name}; review the change", markup=False)
+        return True
+    old, new = known.splitlines(), lines
+    for line in old:
+        if line not in new:
+            console.print(f"  - {line}", style="red", markup=False)
+    for line in new:
+        if line not in old:
+            console.print(f"  + {line}", style="green", markup=False)
+    console.print(f"{what} differ from {path.name}: if that is meant, run mlpstorage rules check --update", markup=False)
+    return False
+
+
+@app.command("diff")
+def show_diff(
+    old: Annotated[str, typer.Argument(metavar="EDITION")],
+    new: Annotated[str, typer.Argument(metavar="EDITION")],
+    output: Annotated[str, typer.Option("--format", help="text or json")] = "text",
+) -> None:
+    """Show what differs between two editions: entries, and precisely the launches whose verdict changes."""
+    if output not in ("text", "json"):
+        _fail(f"--format must be text or json, not {output!r}")
+    before, after = _edition(old), _edition(new)
+    difference = diff_editions(before, after)
+    if output == "json":
+        typer.echo(json.dumps(asdict(difference), indent=2))
+        return
+    console = _console()
+    console.print(f"[bold]{old} -> {new}[/bold]")
+    for change in difference.entries:
+        clause = f" clause {change.clause}" if change.clause else ""
+        console.print(f"{change.rule}{clause}, {change.what}:", markup=False)
+        console.print(f"  - {' '.join(change.old.split()) or '(none)'}", style="red", markup=False)
+        console.print(f"  + {' '.join(change.new.split()) or '(none)'}", style="green", markup=False)
+    if not difference.entries:
+        console.print("No entry differs.")
+    console.print()
+    console.print(f"Launches whose verdict changes: {len(difference.cells)}")
+    for was, now in difference.cells:
+        declared = " --checkpoint-subset" if now.declared else ""
+        console.print(
+            f"  --model {now.model} --num-processes {now.processes}{declared}: {was.eligible} -> {now.eligible}",
+            markup=False,
+        )
+

@@ -1,0 +1,32 @@
+"""The committed index: what a rule's examples cannot guard. Subject, divisions and severity of every clause, by edition.
+
+A change of any of them shows as a changed line of ``rules/book/expected/index.txt``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .edition import Edition
+from .tables import BOOK
+
+INDEX = BOOK / "expected" / "index.txt"
+
+
+def index_lines(editions: Sequence[Edition]) -> list[str]:
+    """One line for each clause and each different signature, with the editions that have it."""
+    signatures: dict[tuple[str, ...], list[str]] = {}
+    for edition in editions:
+        for rule in edition.rules:
+            for clause in rule.clauses:
+                signature = (
+                    rule.id,
+                    rule.rule.name,
+                    clause.key,
+                    clause.model.subject,
+                    "+".join(clause.divisions),
+                    clause.severity.value,
+                    clause.known.value,
+                )
+                signatures.setdefault(signature, []).append(edition.id)
+    return [f"{' '.join(signature)} | {' '.join(ids)}" for signature, ids in signatures.items()]

@@ -1,0 +1,246 @@
+"""Renders the rule book as Markdown, from the entries and tables alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from .compiled import CompiledRule
+from .edition import Edition, LoadedSection, load_edition
+from .entries import Example
+from .examples import BuiltExample, build_examples, scope_of
+from .judge import judge, yielding
+from .matrix import COUNTS, LEGEND, cell, fixed_facts, matrix
+from .outcomes import Outcome
+from .subjects import Scope
+from .tables import Table, reference_rows
+
+_DECIDED = {
+    "plan": "on the command line",
+    "probe": "once the machine is probed",
+    "run": "after the run",
+}
+_INVALID = "invalid"
+
+
+def render_book(editions: Sequence[str]) -> str:
+    """The whole book for the default edition, with the differences of the others marked."""
+    edition = load_edition()
+    others = [load_edition(name) for name in editions if name != edition.id]
+    lines = [
+        "# MLPerf Storage rule book",
+        "",
+        "Rendered from the rule entries under `rules/book/` by `mlpstorage rules render`; do not edit. Each rule below is the",
+        "one that gates a launch (`mlpstorage`) and judges a results tree (`submission-checker`).",
+        "",
+        f"Edition: **{edition.id}** ({edition.info.title}). Differences of other editions are marked.",
+        "",
+    ]
+    for other in others:
+        caution = f" {other.info.caution}" if other.info.caution else ""
+        lines.append(f"- `{other.id}`: {other.info.title}.{caution}")
+    lines.append("")
+    for loaded in edition.loaded_sections():
+        lines += _section(edition, others, loaded)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(edition: Edition, others: Sequence[Edition], loaded: LoadedSection) -> Iterator[str]:
+    section = loaded.section
+    yield from (f"## {section.section} {section.title}", "")
+    if section.workload == "checkpointing":
+        yield from _checkpointing_tables(edition)
+    heading = ""
+    for entry in section.rules:
+        wanted = next((key for key in section.headings if entry.id.startswith(key)), "")
+        if wanted != heading:
+            heading = wanted
+            number = f"{heading} " if heading[:1].isdigit() else ""
+            yield from (f"### {number}{section.headings[heading]}", "")
+        if not entry.editions or edition.id in entry.editions:
+            yield from _rule(edition, others, edition.rule(entry.id))
+    yield from ("### Limits of this section", "")
+    for table in loaded.tables:
+        if table.kind == "limits":
+            yield from _limits(edition, table)
+
+
+def _checkpointing_tables(edition: Edition) -> Iterator[str]:
+    rows = reference_rows("checkpointing-models")
+    yield from (
+        "### Table 2: checkpointing models",
+        "",
+        "| model | layers | hidden | FFN | heads / KV | TP x PP | ZeRO | CLOSED processes | OPEN: multiples of | size (GB) |"
+        " 8-process subset (GB) |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    )
+    for model, row in rows.items():
+        yield (
+            f"| {model} | {row['num_layers']} | {row['hidden_size']} | {row['ffn_hidden_size']} |"
+            f" {row['num_attention_heads']} / {row['num_kv_heads']} | {row['tensor_parallel']} x {row['pipeline_parallel']} |"
+            f" {row['zero_stage']} | {row['closed_processes']} | {row['open_unit']} | {row['published_size_gb']:g} |"
+            f" {subset_cell(edition, model)} |"
+        )
+    yield from (
+        "",
+        "Sizes are quoted as published; rules compute with the size formula. A subset cell is computed from the rules: it shows",
+        "a size only where the edition allows such a run.",
+        "",
+        "### Which launch is legal",
+        "",
+        f"{LEGEND}",
+        "",
+        "| model | declared subset | " + " | ".join(str(count) for count in COUNTS) + " |",
+        "|---|---|" + "---|" * len(COUNTS),
+    )
+    cells = matrix(edition)
+    for declared in (False, True):
+        for model in rows:
+            symbols = [one.symbol for one in cells if one.model == model and one.declared == declared]
+            yield f"| {model} | {'yes' if declared else 'no'} | " + " | ".join(symbols) + " |"
+    yield ""
+    yield "Held fixed: " + ", ".join(f"`{name}` {value}" for name, value in fixed_facts(edition).items()) + "."
+    yield ""
+
+
+def subset_cell(edition: Edition, model: str) -> str:
+    """The size of a declared subset run on the limit's process count, or "invalid" where the edition forbids it."""
+    processes = edition.cells["limit"][""]["subset_processes"]
+    if cell(edition, model, processes, declared=True).eligible == "invalid":
+        return _INVALID
+    return f"{reference_rows('checkpointing-models')[model]['published_subset_size_gb']:g}"
+
+
+def _rule(edition: Edition, others: Sequence[Edition], rule: CompiledRule) -> Iterator[str]:
+    entry = rule.rule
+    yield from (f"#### {rule.id} {entry.name}", "", rule.statement.strip(), "")
+    if entry.own:
+        yield from ("*A rule of this project; the published book does not have it.*", "")
+    if entry.rationale:
+        yield from (entry.rationale.strip(), "")
+    for note in entry.notes:
+        yield from (f"> {note.strip()}", "")
+    yield from ("| clause | judges | divisions | severity | decided | requires |", "|---|---|---|---|---|---|")
+    for clause in rule.clauses:
+        yield (
+            f"| {clause.key} | {clause.model.subject.replace('_', ' ')}{' (each item)' if clause.item else ''} |"
+            f" {', '.join(clause.divisions)} | {clause.severity} | {_DECIDED[clause.known]} | {_code(_requirement(clause.clause))} |"
+        )
+    yield ""
+    yield from _differences(others, rule)
+    examples = build_examples(edition.section_of(rule.id), rule)
+    legal = [example for example in examples if example.example.passes and not example.example.fail]
+    illegal = [example for example in examples if example.example.fail or example.example.note]
+    for title, chosen in (("Legal", legal), ("Not legal", illegal)):
+        if chosen:
+            yield from (f"{title}:", "")
+            for example in chosen:
+                yield from _example(edition, rule, example)
+            yield ""
+
+
+def _requirement(clause: object) -> str:
+    parts = []
+    present = getattr(clause, "present", "")
+    for name, text in getattr(clause, "let", {}).items():
+        parts.append(f"let {name} = {text}")
+    for key, word in (("if_recorded", "if recorded"), ("if_not_recorded", "if not recorded"), ("when", "when")):
+        if getattr(clause, key, ""):
+            parts.append(f"{word} {getattr(clause, key)}")
+    if getattr(clause, "unless", None):
+        parts.append(f"unless {', '.join(getattr(clause, 'unless', []))}")
+    parts.append(f"present {present}" if present else f"require {getattr(clause, 'require', '')}")
+    return "; ".join(" ".join(part.split()) for part in parts)
+
+
+def _code(text: str) -> str:
+    return "`" + text.replace("|", "\\|") + "`"
+
+
+def _differences(others: Sequence[Edition], rule: CompiledRule) -> Iterator[str]:
+    lines = []
+    for other in others:
+        if all(candidate.id != rule.id for candidate in other.rules):
+            lines.append(f"- `{other.id}` does not have this rule.")
+            continue
+        theirs = other.rule(rule.id)
+        if theirs.statement != rule.statement:
+            lines.append(f"- `{other.id}`: {theirs.statement.strip()}")
+        ours = {clause.key: clause for clause in rule.clauses}
+        for clause in theirs.clauses:
+            mine = ours.pop(clause.key, None)
+            if mine is None:
+                lines.append(f"- `{other.id}` adds clause {clause.key} ({clause.severity}): {_code(_requirement(clause.clause))}")
+                continue
+            if mine.severity != clause.severity:
+                lines.append(f"- `{other.id}`: clause {clause.key} is {clause.severity}.")
+            if _requirement(mine.clause) != _requirement(clause.clause):
+                lines.append(f"- `{other.id}`: clause {clause.key}: {_code(_requirement(clause.clause))}")
+        lines += [f"- `{other.id}` lacks clause {key}." for key in ours]
+    if lines:
+        yield from ("Other editions:", "", *lines, "")
+
+
+def _example(edition: Edition, rule: CompiledRule, built: BuiltExample) -> Iterator[str]:
+    example = built.example
+    loaded = edition.section_of(rule.id)
+    base = loaded.baselines.baselines[example.base]
+    given = "; ".join(f"{name} {_given(value)}" for name, value in example.given.items())
+    why = f" ({example.why})" if example.why else ""
+    yield f"- {base.title}{', judged ' + example.division if example.division != 'closed' else ''}" + (
+        f", but {given}" if given else ""
+    ) + why
+    if example.fail or example.note:
+        for clause, message in _messages(edition, rule, built, example):
+            yield f"  - {clause}: {message}"
+
+
+def _given(value: object) -> str:
+    if value is None:
+        return "is absent"
+    if isinstance(value, dict) and set(value) == {"absent"}:
+        return f"is absent ({str(value['absent']).replace('_', ' ')})"
+    if isinstance(value, list):
+        return "is " + ", ".join(
+            "{" + ", ".join(f"{k}: {v}" for k, v in item.items()) + "}" if isinstance(item, dict) else str(item)
+            for item in value
+        )
+    return f"is {value}"
+
+
+def _messages(
+    edition: Edition, rule: CompiledRule, built: BuiltExample, example: Example
+) -> Iterator[tuple[str, str]]:
+    scope: Scope = scope_of(built, edition.tables, edition.cells)
+    mine = [
+        clause
+        for clause in rule.clauses
+        if clause.model is type(scope.chain[0]) and example.division in clause.divisions
+    ]
+    judged = [(clause, judge(rule, clause, scope)) for clause in mine]
+    yields = yielding((clause, any(j.outcome is Outcome.VIOLATION for j in found)) for clause, found in judged)
+    for clause, found in judged:
+        if clause.key not in yields:
+            for judgement in found:
+                if judgement.outcome is Outcome.VIOLATION:
+                    yield clause.key, judgement.message
+
+
+def _limits(edition: Edition, table: Table) -> Iterator[str]:
+    cells = edition.cells[table.name]
+    if table.rows:
+        yield from (f"| {table.title} | " + " | ".join(table.columns) + " |", "|---|" + "---|" * len(table.columns))
+        for row, values in cells.items():
+            yield f"| {row} | " + " | ".join(f"{_limit(values[c])} {table.columns[c].unit}".strip() for c in table.columns) + " |"
+    else:
+        yield from ("| limit | value | meaning |", "|---|---|---|")
+        for name, column in table.columns.items():
+            yield f"| {name} | {_limit(cells[''][name])} {column.unit} | {column.description} |".replace("  |", " |")
+    yield ""
+
+
+def _limit(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
