@@ -14,11 +14,11 @@ from functools import partial
 
 import rules
 from mlpstorage.results import layout
-from mlpstorage.results.document import Document, Found
+from mlpstorage.results.document import Found
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules import Finding
-from rules.facts import Absence, CheckpointingWorkload, FactModel, Reason
+from rules.facts import CheckpointingRun, CheckpointingWorkload, FactModel
 
 from .discovery import (
     LEVELS,
@@ -33,14 +33,13 @@ from .discovery import (
     walk,
 )
 from .readers.checkpointing import read_leaf, read_workload
-from .readers.system import described_api, read_description, system_facts
+from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
 from .report import CheckReport, Fault
 from .selection import Selection
 
 SUBMISSION = "submission"
-NO_DESCRIPTION: Found[str] = Absence(
-    "alone:description", Reason.NOT_APPLICABLE, detail="there is no system description beside a lone directory"
-)
+NOT_GIVEN = "not given"
+"""Cause of facts of a subject above the one that is judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ def check_system(root_path: str, options: Options, system: SystemDirectory) -> P
     part = Part()
     with _faults_kept(part, clean(system.path), options), Root(root_path) as root:
         description = read_description(root, system.description)
-        workloads = list(_workloads(root, system.workloads, description, part))
+        workloads = list(_workloads(root, system.workloads, described_api(description), part))
         if workloads:
             _judge(part, system_facts(description, tuple(workloads)), system.division, options)
     return part
@@ -107,24 +106,24 @@ def check_lone(root_path: str, path: str, kind: str, options: Options) -> Part:
     """Read and judge one leaf, or a workload directory outside any tree."""
     part = Part()
     with _faults_kept(part, clean(path), options), Root(root_path) as root:
-        subject: FactModel | None
         if kind == "workload":
-            subject, remarks = read_workload(root, lone_workload(root, path), NO_DESCRIPTION)
-            part.remarks.extend(remarks)
-            part.runs = len(subject.runs) if isinstance(subject, CheckpointingWorkload) else 0
-            left_out = "rules on its system were not checked"
-        else:
-            leaf, described = _leaf_in_tree(root, path)
-            invocation = read_leaf(root, leaf, described)
-            subject = None if invocation is None else invocation.run
-            part.runs = 0 if invocation is None else 1
-            left_out = "rules on its workload and its system were not checked"
-        if subject is not None:
-            what = "workload directory" if kind == "workload" else "leaf"
-            part.remarks.append(f"{clean(path)}: only this {what} was looked at; {left_out}")
-            division = getattr(subject, "division", None)
-            _judge(part, subject, division if division in layout.DIVISIONS else layout.DIVISIONS[0], options)
+            for workload in _workloads(root, [lone_workload(root, path)], NO_DESCRIPTION, part):
+                part.remarks.append(f"{clean(path)}: only this workload directory was looked at, not its system")
+                _judge(part, workload, _division(workload), options)
+            return part
+        leaf, described = _leaf_in_tree(root, path)
+        invocation = read_leaf(root, leaf, described)
+        if invocation is not None:
+            part.runs = 1
+            part.remarks.append(f"{clean(path)}: only this leaf was looked at, not its workload and its system")
+            _judge(part, invocation.run, _division(invocation.run), options)
     return part
+
+
+def _division(claimed: CheckpointingRun | CheckpointingWorkload) -> str:
+    """The division to judge in: the one that is claimed, else the stricter one."""
+    known = [division for division in layout.DIVISIONS if division == claimed.division]
+    return known[0] if known else layout.DIVISIONS[0]
 
 
 def _leaf_in_tree(root: Root, path: str) -> tuple[Leaf, Found[str]]:
@@ -139,10 +138,10 @@ def _leaf_in_tree(root: Root, path: str) -> tuple[Leaf, Found[str]]:
 
 
 def _workloads(
-    root: Root, directories: Iterable[WorkloadDirectory], description: Document, part: Part
+    root: Root, directories: Iterable[WorkloadDirectory], api: Found[str], part: Part
 ) -> Iterator[CheckpointingWorkload]:
     for directory in directories:
-        workload, remarks = read_workload(root, directory, described_api(description))
+        workload, remarks = read_workload(root, directory, api)
         part.remarks.extend(remarks)
         if workload is not None:
             part.runs += len(workload.runs)
@@ -150,8 +149,10 @@ def _workloads(
 
 
 def _judge(part: Part, facts: FactModel, division: str, options: Options) -> None:
-    edition = rules.load_edition(options.edition)
-    concluded = rules.conclude([edition.evaluate(facts, division=division, stage=SUBMISSION)])
+    evaluation = rules.load_edition(options.edition).evaluate(facts, division=division, stage=SUBMISSION)
+    # What lies above a lone directory was not asked for; a remark says so.
+    asked = tuple(question for question in evaluation.open_questions if question.absence.cause != NOT_GIVEN)
+    concluded = rules.conclude([replace(evaluation, open_questions=asked)])
     part.findings.extend(concluded.findings)
     part.tally.update(concluded.tally)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _EVIDENCE_SHOWN = 8
 _PATHS_SHOWN = 3
+_REMARKS_SHOWN = 4
 _VALUE_LENGTH = 60
 
 
@@ -40,12 +41,16 @@ def _lines(report: CheckReport, style: Style) -> Iterator[str]:
         for finding in shown:
             yield from _info(finding, style.width) if finding.severity.value == "info" else _finding(finding, style)
         yield ""
-    for title, items in (("Not checked", report.unreadable), ("Remark", report.remarks if style.verbose else [])):
-        for item in items:
-            yield from _wrap(f"{title}: {item}", style.width, "  ")
-    for fault in report.faults:
-        yield f"Fault of the checker at {fault.path}: {fault.message}"
-    if report.unreadable or report.faults or (style.verbose and report.remarks):
+    closing = [
+        *(f"Not checked: {item}" for item in report.unreadable),
+        *(f"Fault of the checker at {fault.path}: {fault.message}" for fault in report.faults),
+        *(f"Remark: {item}" for item in (report.remarks if style.verbose else report.remarks[:_REMARKS_SHOWN])),
+    ]
+    if len(report.remarks) > _REMARKS_SHOWN and not style.verbose:
+        closing.append(f"Remark: {len(report.remarks) - _REMARKS_SHOWN} more (--verbose shows them)")
+    for item in closing:
+        yield from _wrap(item, style.width, "", "  ")
+    if closing:
         yield ""
     yield _totals(report, style)
 

@@ -6,10 +6,13 @@ from typing import Any
 
 from mlpstorage.results.document import Document, Found, InvalidValueError, as_int, as_strict_bool, read_yaml
 from mlpstorage.results.files import Root
-from rules.facts import CheckpointingWorkload, FactSheet, Source, SystemDescription
+from rules.facts import Absence, CheckpointingWorkload, FactSheet, Reason, Source, SystemDescription
 
 from .common import as_api, leaf_file, put
 
+NO_DESCRIPTION = Absence(
+    "alone:description", Reason.NOT_APPLICABLE, detail="a lone directory has no system description beside it"
+)
 _SOLUTION = "/system_under_test/solution"
 
 
