@@ -1,0 +1,254 @@
+"""A legal tree has no error and no warning; each spoilt one has exactly the finding that it was spoilt for."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import rules
+from submission_checker.scan import Options, check
+from conftest import cases_directory
+from trees import DELETE, LeafDir, Tree, combined, opened, pair
+
+Spoil = Callable[[Tree], None]
+
+
+def findings(tree: Tree, edition: str = "3.0") -> list[tuple[str, str]]:
+    report = check(tree.root, Options(edition=edition))
+    assert not report.faults
+    return sorted((f.rule, f.severity.value) for f in report.findings if f.severity.value != "info")
+
+
+def on_all(change: Callable[[LeafDir], None]) -> Spoil:
+    def spoil(tree: Tree) -> None:
+        for leaf in tree.leaves:
+            change(leaf)
+
+    return spoil
+
+
+def edit(file: str, changes: dict[str, object]) -> Spoil:
+    return on_all(lambda leaf: leaf.edit(file, changes))
+
+
+def edit_one(index: int, file: str, changes: dict[str, object]) -> Spoil:
+    return lambda tree: tree.leaves[index].edit(file, changes)
+
+
+def override(key: str, value: object) -> Spoil:
+    return on_all(lambda leaf: leaf.override(key, value))
+
+
+def describe(**changes: object) -> Spoil:
+    return lambda tree: tree.describe(**changes)
+
+
+def both(*spoils: Spoil) -> Spoil:
+    def spoil(tree: Tree) -> None:
+        for each in spoils:
+            each(tree)
+
+    return spoil
+
+
+def rename_workload(tree: Tree, name: str) -> None:
+    tree.workload.rename(tree.workload.parent / name)
+
+
+def four_a_host(tree: Tree) -> None:
+    for leaf in tree.leaves:
+        leaf.edit("metadata", {"/args/hosts": ["host01:4", "host02:4"]})
+
+
+def second_combined(tree: Tree) -> None:
+    tree.add("20260701_110000", 10, 10, memory_gib=125.0)
+
+
+PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
+    "fsync off": (override("checkpoint.fsync", False), [("4.3.2", "error")]),
+    "fsync off, as text": (override("checkpoint.fsync", "False"), [("4.3.2", "error")]),
+    "fsync not set": (edit("config", {"/workload/checkpoint/fsync": DELETE}), [("4.3.2", "error")]),
+    "fsync without effect": (edit("metadata", {"/fsync_effective": False}), [("4.3.2", "warning")]),
+    "unknown model": (edit("metadata", {"/args/model": "llama3-18b"}), [("4.3.3", "error"), ("X4.2", "error")]),
+    "declared subset of 16": (
+        edit("metadata", {"/args/checkpoint_subset": True, "/args/num_processes": 16}),
+        [("4.3.5", "error"), ("4.6.1", "error"), ("4.6.1", "error")],
+    ),
+    "same paths": (edit("metadata", {"/args/results_dir": "/mnt//pfs/./ckpt/"}), [("4.4.1", "error")]),
+    "no checkpoint folder": (edit("metadata", {"/args/checkpoint_folder": ""}), [("4.4.1", "error")]),
+    "one filesystem": (edit("fs", {"/same_filesystem": True}), [("4.4.2", "error")]),
+    "no filesystem evidence": (
+        on_all(lambda leaf: (leaf.path / "fs_separation.json").unlink()),
+        [("4.4.2", "warning")],
+    ),
+    "12 processes": (
+        both(edit("metadata", {"/args/num_processes": 12}), edit("summary", {"/num_accelerators": 12})),
+        [("4.6.1", "error")],
+    ),
+    "another world size": (edit("summary", {"/num_accelerators": 16}), [("4.6.1", "error")]),
+    "4 ranks a host": (four_a_host, [("4.6.2", "warning")]),
+    "1 rank on a host": (edit("metadata", {"/args/hosts": ["a:7", "b:1"]}), [("4.6.2", "error")]),
+    "other parameter": (override("checkpoint.time_between_checkpoints", 0), [("4.6.3", "error")]),
+    "added parameter": (override("checkpoint.rank_sync", True), [("4.6.3", "error")]),
+    "missing parameter": (edit("config", {"/workload/framework": DELETE}), [("4.6.3", "error")]),
+    "files disagree": (
+        edit("config", {"/workload/checkpoint/checkpoint_folder": "/mnt/other/llama3-8b"}),
+        [("4.6.3", "warning")],
+    ),
+    "5 writes": (edit_one(0, "metadata", {"/args/num_checkpoints_write": 5}), [("4.7.1", "error")] * 2),
+    "a write not carried out": (edit_one(0, "stats", {"/1/save_ckpt10": DELETE}), [("4.7.1", "error")]),
+    "a write not finished": (edit_one(0, "stats", {"/1/save_ckpt10/end": DELETE}), [("4.7.1", "error")]),
+    "gap of 31 s": (
+        edit_one(1, "metadata", {"/invocation_start_time": "2026-07-01T10:05:31.600000"}),
+        [("4.7.1", "error")],
+    ),
+    "a gap of 30.001 s": (
+        edit_one(1, "metadata", {"/invocation_start_time": "2026-07-01T10:05:30.501000"}),
+        [("4.7.1", "error")],
+    ),
+    "negative gap": (
+        edit_one(1, "metadata", {"/invocation_start_time": "2026-07-01T10:04:59"}),
+        [("4.7.1", "warning")],
+    ),
+    "overlap": (edit_one(1, "summary", {"/start": "2026-07-01T10:01:00"}), [("4.7.1", "error")]),
+    "reads end before writes start": (
+        both(
+            edit_one(1, "stats", {f"/1/load_ckpt{n}/end": "2026-07-01T09:00:00" for n in range(1, 11)}),
+        ),
+        [("4.7.2", "error")],
+    ),
+    "remap time beside simultaneous access": (describe(remap_time_in_seconds=5), [("4.7.3", "error")]),
+    "no remap time": (describe(remap_time_in_seconds=DELETE), [("4.7.3", "error")]),
+    "remap time no number": (describe(remap_time_in_seconds="soon"), [("4.7.3", "error")]),
+    "remap time not observed": (
+        describe(remap_time_in_seconds=900, simultaneous_read=False),
+        [("4.7.3", "error")],
+    ),
+    "capability missing": (describe(multi_host=DELETE), [("4.7.4", "error")]),
+    "capability no truth value": (describe(multi_host="yes"), [("4.7.4", "error")]),
+    "other division recorded": (edit("metadata", {"/args/mode": "open"}), [("X4.1", "error")]),
+    "other verdict recorded": (edit("metadata", {"/verification": "Close"}), [("X4.1", "error")]),
+    "other model's directory": (lambda tree: rename_workload(tree, "llama3-8b_b200"), [("X4.2", "error")]),
+}
+
+
+COMBINED: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
+    "much memory": (
+        edit("metadata", {"/system_info/hosts/0/memory/total": 400 * 2**30, "/system_info/min_memory_bytes": 400 * 2**30}),
+        [("4.3.1", "warning")],
+    ),
+    "two combined": (second_combined, [("4.7.1", "error")]),
+    "remap time with one invocation": (
+        describe(remap_time_in_seconds=20, simultaneous_read=False),
+        [("4.7.3", "warning")],
+    ),
+    "other architecture in CLOSED": (override("model.num_layers", 2), [("4.6.3", "error")]),
+    "too small accelerators": (
+        edit("summary", {"/metric/checkpoint_size_GB": 700.0}),
+        [("4.3.4", "error")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIR)
+def test_spoilt_pair(tmp_path: Path, name: str) -> None:
+    spoil, expected = PAIR[name]
+    tree = pair(tmp_path / "tree")
+    assert findings(tree) == []
+    spoil(tree)
+    assert findings(tree) == expected
+
+
+REAL_PAIR = "06-ckpt-8b-pair-simultaneous-false"
+"""A published pair without any finding; statistics and logs were pruned, times and paths are its own."""
+
+
+def applies_to_any_pair(name: str) -> bool:
+    own_content = ("writ", "gap", "overlap", "remap", "reads end", "same paths", "evidence")
+    return not any(word in name for word in own_content)
+
+
+@pytest.mark.parametrize("name", [name for name in PAIR if applies_to_any_pair(name)])
+def test_spoilt_real_pair(tmp_path: Path, name: str) -> None:
+    source = cases_directory() / REAL_PAIR / "tree"
+    if not source.is_dir():
+        pytest.skip(f"no such case: {source}")
+    shutil.copytree(source, tmp_path / "tree", copy_function=shutil.copyfile)
+    for path in (tmp_path / "tree").rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    (tmp_path / "tree").chmod(0o755)
+    tree = opened(tmp_path / "tree")
+    assert findings(tree) == []
+    tree.describe()  # its own denies what several hosts do
+    spoil, expected = PAIR[name]
+    spoil(tree)
+    assert findings(tree) == expected
+
+
+@pytest.mark.parametrize("name", COMBINED)
+def test_spoilt_combined_run(tmp_path: Path, name: str) -> None:
+    spoil, expected = COMBINED[name]
+    tree = combined(tmp_path / "tree")
+    assert findings(tree) == []
+    spoil(tree)
+    assert findings(tree) == expected
+
+
+OPEN: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
+    "no multiple of TP x PP": (
+        both(edit("metadata", {"/args/num_processes": 60}), edit("summary", {"/num_accelerators": 60})),
+        [("4.6.4", "error")],
+    ),
+    "other architecture": (override("model.num_layers", 2), [("4.3.3", "error")]),
+    "reduced": (
+        both(
+            edit("metadata", {"/args/num_processes": 8, "/args/hosts": ["host01:8"]}),
+            edit("summary", {"/num_accelerators": 8, "/metric/checkpoint_size_GB": 113.9}),
+        ),
+        [("4.6.4", "warning")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_spoilt_open_run(tmp_path: Path, name: str) -> None:
+    spoil, expected = OPEN[name]
+    tree = combined(tmp_path / "tree", "llama3-70b", division="open", hosts=4)
+    assert findings(tree) == []
+    spoil(tree)
+    assert findings(tree) == expected
+
+
+def test_every_rule_of_the_edition_is_violated_by_some_spoilt_tree() -> None:
+    fired = {rule for table in (PAIR, COMBINED, OPEN) for _, expected in table.values() for rule, _ in expected}
+    fired.add("READ-01")  # test_hostile.py
+    assert fired >= {rule.id for rule in rules.load_edition("3.0").rules if rule.id.startswith(("4.", "X4.", "READ"))}
+
+
+@pytest.mark.parametrize("model", ["llama3-8b", "llama3-70b"])
+@pytest.mark.parametrize("spelling", ["CLOSED", "closed", "Closed"])
+def test_the_verdict_is_read_in_any_case(tmp_path: Path, model: str, spelling: str) -> None:
+    tree = combined(tmp_path / "tree", model)
+    edit("metadata", {"/verification": spelling, "/args/num_processes": 72, "/args/hosts": ["h:72"]})(tree)
+    edit("summary", {"/num_accelerators": 72})(tree)
+    assert ("4.6.1", "error") in findings(tree)
+
+
+def test_the_missing_not_shows_between_editions(tmp_path: Path) -> None:
+    tree = combined(tmp_path / "tree", "llama3-70b")
+    for leaf in tree.leaves:
+        leaf.override("checkpoint.mode", "subset")
+        leaf.override("model.parallelism.data", 8)
+    edit("metadata", {"/args/num_processes": 8, "/args/hosts": ["host01:8"]})(tree)
+    edit("summary", {"/num_accelerators": 8, "/metric/checkpoint_size_GB": 113.9})(tree)
+    assert [rule for rule, _ in findings(tree, "3.0-as-published")] == []
+    assert [rule for rule, _ in findings(tree, "3.0")] == ["4.3.5", "4.6.1"]
+
+
+def test_the_legal_subset_run_is_silent(tmp_path: Path) -> None:
+    tree = combined(tmp_path / "tree")
+    edit("metadata", {"/args/checkpoint_subset": True})(tree)
+    assert findings(tree) == []
+    assert ("4.3.5", "error") in findings(tree, "3.0-as-published")

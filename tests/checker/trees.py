@@ -1,0 +1,297 @@
+"""Small legal results trees, written by literal values, and the means to spoil them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+GIB = 2**30
+
+MODELS: dict[str, dict[str, Any]] = {
+    "llama3-8b": {
+        "size": 104.70452117919922,
+        "processes": 8,
+        "model": {
+            "name": "llama_8b",
+            "type": "transformer",
+            "num_layers": 32,
+            "model_datatype": "fp16",
+            "optimizer_datatype": "fp32",
+            "parallelism": {"tensor": 1, "pipeline": 1, "zero_stage": 3},
+            "transformer": {
+                "vocab_size": 128256,
+                "hidden_size": 4096,
+                "ffn_hidden_size": 14336,
+                "num_attention_heads": 32,
+                "num_kv_heads": 8,
+            },
+        },
+    },
+    "llama3-70b": {
+        "size": 911.2121276855469,
+        "processes": 64,
+        "model": {
+            "name": "llama_70b",
+            "type": "transformer",
+            "num_layers": 80,
+            "model_datatype": "fp16",
+            "optimizer_datatype": "fp32",
+            "parallelism": {"tensor": 8, "pipeline": 1, "zero_stage": 3},
+            "transformer": {
+                "vocab_size": 128256,
+                "hidden_size": 8192,
+                "ffn_hidden_size": 28672,
+                "num_attention_heads": 128,
+                "num_kv_heads": 8,
+            },
+        },
+    },
+}
+
+DESCRIPTION = {
+    "system_under_test": {
+        "solution": {
+            "submission_name": "fast-1",
+            "architecture": {"benchmark_API": "file"},
+            "capabilities": {
+                "multi_host": True,
+                "simultaneous_write": True,
+                "simultaneous_read": True,
+                "remap_time_in_seconds": 0,
+            },
+        }
+    }
+}
+
+DELETE = object()
+"""As a new value: remove the key."""
+
+
+def set_pointer(data: Any, pointer: str, value: Any) -> None:
+    """Set (or with DELETE remove) the value at a JSON pointer, making objects on the way."""
+    *parents, last = pointer.split("/")[1:]
+    for key in parents:
+        data = data[int(key)] if isinstance(data, list) else data.setdefault(key, {})
+    if value is DELETE:
+        data.pop(last, None)
+    else:
+        data[last] = value
+
+
+@dataclass
+class LeafDir:
+    """One leaf on disk."""
+
+    path: Path
+
+    @property
+    def metadata(self) -> Path:
+        return self.path / f"checkpointing_{self.path.name}_metadata.json"
+
+    @property
+    def summary(self) -> Path:
+        return self.path / "summary.json"
+
+    def edit(self, file: str, changes: dict[str, Any]) -> None:
+        """Change values of a file of the leaf by JSON pointer: metadata, summary, stats, config, overrides, fs."""
+        path = {
+            "metadata": self.metadata,
+            "summary": self.summary,
+            "stats": self.path / "0_per_epoch_stats.json",
+            "config": self.path / "dlio_config" / "config.yaml",
+            "fs": self.path / "fs_separation.json",
+        }[file]
+        is_yaml = path.suffix == ".yaml"
+        data = yaml.safe_load(path.read_text()) if is_yaml else json.loads(path.read_text())
+        for pointer, value in changes.items():
+            set_pointer(data, pointer, value)
+        path.write_text(yaml.safe_dump(data) if is_yaml else json.dumps(data))
+
+    def override(self, key: str, value: Any) -> None:
+        """Set a DLIO key as a user's override: it reaches config.yaml, overrides.yaml, command and metadata."""
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        pointer = "/workload/" + key.replace(".", "/")
+        self.edit("config", {pointer: value})
+        overrides = self.path / "dlio_config" / "overrides.yaml"
+        items = [item for item in yaml.safe_load(overrides.read_text()) if not item.startswith(f"++workload.{key}=")]
+        overrides.write_text(yaml.safe_dump([*items, f"++workload.{key}={text}"]))
+        data = json.loads(self.metadata.read_text())
+        words = [word for word in data["executed_command"].split() if not word.startswith(f"++workload.{key}=")]
+        data["executed_command"] = " ".join([*words, f"++workload.{key}={text}"])
+        data["override_parameters"][key] = value
+        set_pointer(data["parameters"], "/" + key.replace(".", "/"), value)
+        self.metadata.write_text(json.dumps(data))
+
+
+@dataclass
+class Tree:
+    """A tree with one system and one checkpointing workload of one organisation."""
+
+    root: Path
+    division: str = "closed"
+    organisation: str = "acme"
+    system: str = "fast-1"
+    model: str = "llama3-8b"
+    leaves: list[LeafDir] = field(default_factory=list)
+
+    @property
+    def description(self) -> Path:
+        return self.root / self.division / self.organisation / "systems" / f"{self.system}.yaml"
+
+    @property
+    def workload(self) -> Path:
+        base = self.root / self.division / self.organisation / "results" / self.system
+        return base / "checkpointing" / self.model
+
+    def describe(self, **changes: Any) -> None:
+        """Write the system description, with changed (or DELETEd) capabilities."""
+        description = copy.deepcopy(DESCRIPTION)
+        for name, value in changes.items():
+            set_pointer(description, f"/system_under_test/solution/capabilities/{name}", value)
+        self.description.parent.mkdir(parents=True, exist_ok=True)
+        self.description.write_text(yaml.safe_dump(description))
+
+    def add(
+        self,
+        start: str,
+        writes: int,
+        reads: int,
+        *,
+        processes: int | None = None,
+        hosts: int = 1,
+        memory_gib: float = 251.5,
+        utc_offset: int = -6,
+    ) -> LeafDir:
+        """Add a leaf of a run that began at ``start`` (its name) and took five minutes."""
+        facts = MODELS[self.model]
+        count = facts["processes"] if processes is None else processes
+        begin = datetime.strptime(start, "%Y%m%d_%H%M%S")
+        leaf = LeafDir(self.workload / start)
+        (leaf.path / "dlio_config").mkdir(parents=True)
+        names = [f"host{number + 1:02}" for number in range(hosts)]
+        checkpoint = {
+            "checkpoint_folder": f"/mnt/pfs/ckpt/{self.model}",
+            "time_between_checkpoints": 5,
+            "num_checkpoints_write": writes,
+            "num_checkpoints_read": reads,
+            "fsync": True,
+        }
+        workload = {
+            "model": facts["model"],
+            "framework": "pytorch",
+            "workflow": {"generate_data": False, "train": False, "checkpoint": True},
+            "checkpoint": checkpoint,
+        }
+        overrides = {
+            "checkpoint.num_checkpoints_read": reads,
+            "checkpoint.num_checkpoints_write": writes,
+            "checkpoint.checkpoint_folder": f"/mnt/pfs/ckpt/{self.model}",
+        }
+        items = [f"workload={self.model.replace('-', '_')}", *(f"++workload.{k}={v}" for k, v in overrides.items())]
+        slots = ",".join(f"{name}:{count // hosts}" for name in names)
+
+        def local(seconds: float) -> str:
+            return (begin + timedelta(seconds=seconds)).isoformat(timespec="microseconds")
+
+        def collection(seconds: int) -> dict[str, Any]:
+            stamp = (begin + timedelta(seconds=seconds, hours=-utc_offset)).isoformat() + "Z"
+            memory = int(memory_gib * GIB)
+            return {
+                "total_memory_bytes": memory * hosts,
+                "num_hosts": hosts,
+                "min_memory_bytes": memory,
+                "collection_timestamp": stamp,
+                "hosts": [
+                    {"hostname": name, "memory": {"total": memory}, "collection_timestamp": stamp} for name in names
+                ],
+            }
+
+        metadata = {
+            "benchmark_type": "checkpointing",
+            "model": self.model,
+            "command": "run",
+            "run_datetime": start,
+            "num_processes": count,
+            "accelerator": None,
+            "result_dir": f"/home/bench/results/{start}",
+            "parameters": workload,
+            "override_parameters": overrides,
+            "system_info": collection(2),
+            "cluster_snapshots": {"start": collection(2), "end": collection(299), "collection_method": "mpi"},
+            "invocation_start_time": local(0.25),
+            "invocation_end_time": local(300.5),
+            "verification": "CLOSED" if self.division == "closed" else "OPEN",
+            "executed_command": f"mpirun -n {count} -host {slots} --bind-to none dlio_benchmark {' '.join(items)}",
+            "args": {
+                "mode": self.division,
+                "benchmark": "checkpointing",
+                "command": "run",
+                "model": self.model,
+                "num_processes": count,
+                "hosts": slots.split(","),
+                "client_host_memory_in_gb": 256.0,
+                "mpi_bin": "mpirun",
+                "mpi_params": None,
+                "checkpoint_folder": "/mnt/pfs/ckpt",
+                "results_dir": "/home/bench/results",
+                "data_access_protocol": "file",
+                "o_direct": False,
+                "num_checkpoints_write": writes,
+                "num_checkpoints_read": reads,
+                "params": "",
+            },
+        }
+        steps = {
+            f"{phase}_ckpt{number + 1}": {"start": local(offset + 10 * number), "end": local(offset + 10 * number + 9)}
+            for phase, total, offset in (("save", writes, 20), ("load", reads, 130))
+            for number in range(total)
+        }
+        summary = {
+            "start": local(10),
+            "end": local(290),
+            "num_accelerators": count,
+            "num_hosts": hosts,
+            "host_memory_GB": [memory_gib * hosts, *[0.0] * (hosts - 1)],
+            "metric": {"checkpoint_size_GB": facts["size"]},
+        }
+        write = leaf.path.joinpath
+        leaf.metadata.write_text(json.dumps(metadata, indent=1))
+        leaf.summary.write_text(json.dumps(summary))
+        write("0_per_epoch_stats.json").write_text(json.dumps({"1": {"start": local(10), **steps, "end": local(289)}}))
+        write("fs_separation.json").write_text(json.dumps({"version": 1, "same_filesystem": False}))
+        write("dlio_config", "config.yaml").write_text(yaml.safe_dump({"workload": workload}))
+        write("dlio_config", "overrides.yaml").write_text(yaml.safe_dump(items))
+        write("checkpointing_run.stdout.log").write_text("Running DLIO\n")
+        self.leaves.append(leaf)
+        return leaf
+
+
+def pair(root: Path, **leaf: Any) -> Tree:
+    """A legal CLOSED 8B write/read pair: the read run starts 9.75 s after the write run ended."""
+    tree = Tree(root)
+    tree.describe()
+    tree.add("20260701_100000", 10, 0, **leaf)
+    tree.add("20260701_100510", 0, 10, **leaf)
+    return tree
+
+
+def combined(root: Path, model: str = "llama3-8b", **options: Any) -> Tree:
+    """A legal CLOSED run that writes and reads in one invocation, on clients of little memory."""
+    tree = Tree(root, model=model, **{k: options.pop(k) for k in ("division", "organisation") if k in options})
+    tree.describe()
+    tree.add("20260701_100000", 10, 10, **{"memory_gib": 125.0, **options})
+    return tree
+
+
+def opened(root: Path) -> Tree:
+    """A tree that exists: its first checkpointing workload."""
+    workload = sorted(root.glob("*/*/results/*/checkpointing/*"))[0]
+    division, organisation, _, system, _, model = workload.relative_to(root).parts
+    leaves = [LeafDir(path) for path in sorted(workload.iterdir()) if path.is_dir()]
+    return Tree(root, division, organisation, system, model, leaves)
