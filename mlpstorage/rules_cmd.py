@@ -91,7 +91,9 @@ def show(rule_id: Annotated[str, typer.Argument(metavar="ID")], edition: Edition
     loaded = chosen.section_of(rule.id)
     index = loaded.section.rules.index(rule.rule)
     console.print(f"[bold]{rule.id} {escape(rule.rule.name)}[/bold]  (edition {chosen.id})")
-    console.print(f"lives in rules/book/{loaded.document.path.name}:{loaded.document.line(('rules', index))}", markup=False)
+    console.print(
+        f"lives in rules/book/{loaded.document.path.name}:{loaded.document.line(('rules', index))}", markup=False
+    )
     console.print()
     for text in (rule.statement, rule.rule.rationale, *rule.rule.notes):
         if text:
@@ -156,7 +158,9 @@ def _show_cells(console: Console, edition: Edition, rule: CompiledRule) -> None:
     )
     for cell in only[:5]:
         declared = " --checkpoint-subset" if cell.declared else ""
-        console.print(f"  --model {cell.model} --num-processes {cell.processes}{declared}  ({cell.eligible})", markup=False)
+        console.print(
+            f"  --model {cell.model} --num-processes {cell.processes}{declared}  ({cell.eligible})", markup=False
+        )
     console.print()
 
 
@@ -180,7 +184,11 @@ def show_matrix(
     cells = matrix(chosen, counts)
     fixed = fixed_facts(chosen)
     if output == "json":
-        document = {"edition": chosen.id, "fixed": fixed, "cells": [{**asdict(cell), "symbol": cell.symbol} for cell in cells]}
+        document = {
+            "edition": chosen.id,
+            "fixed": fixed,
+            "cells": [{**asdict(cell), "symbol": cell.symbol} for cell in cells],
+        }
         typer.echo(json.dumps(document, indent=2))
         return
     console = _console()
@@ -289,7 +297,9 @@ def _same(console: Console, path: Path, lines: list[str], what: str, *, update: 
     for line in new:
         if line not in old:
             console.print(f"  + {line}", style="green", markup=False)
-    console.print(f"{what} differ from {path.name}: if that is meant, run mlpstorage rules check --update", markup=False)
+    console.print(
+        f"{what} differ from {path.name}: if that is meant, run mlpstorage rules check --update", markup=False
+    )
     return False
 
 
@@ -324,4 +334,3 @@ def show_diff(
             f"  --model {now.model} --num-processes {now.processes}{declared}: {was.eligible} -> {now.eligible}",
             markup=False,
         )
-

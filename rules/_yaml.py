@@ -23,6 +23,11 @@ except ImportError:  # libyaml is optional in PyYAML
 
 PREDICATE_KEYS = frozenset({"require", "when", "at"})
 """Keys whose value is CEL: one line, or a literal block, in a block mapping."""
+_REFUSED_TOKENS: Mapping[type[yaml.Token], str] = {
+    yaml.AnchorToken: "an anchor is not allowed",
+    yaml.AliasToken: "an alias is not allowed",
+    yaml.TagToken: "a tag is not allowed: quote the text if it begins with '!'",
+}
 _QUOTED = frozenset({"'", '"', "|", ">"})
 PREDICATE_MAPPINGS = frozenset({"let"})
 """Keys whose value is a mapping of such texts."""
@@ -48,8 +53,9 @@ def load(path: Path) -> Document:
     try:
         text = path.read_text(encoding="utf-8")
         for token in yaml.scan(text, Loader=_Loader):
-            if isinstance(token, yaml.AnchorToken | yaml.AliasToken):
-                raise RuleLoadError("anchors and aliases are not allowed", path, token.start_mark.line + 1)
+            problem = _REFUSED_TOKENS.get(type(token))
+            if problem:
+                raise RuleLoadError(problem, path, token.start_mark.line + 1)
         node = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
@@ -73,8 +79,6 @@ class _Converter:
     def convert(self, node: yaml.Node, location: tuple[str | int, ...]) -> Any:
         self._lines[location] = node.start_mark.line + 1
         if isinstance(node, yaml.ScalarNode):
-            if not node.tag.startswith("tag:yaml.org,2002:") or node.tag == "tag:yaml.org,2002:binary":
-                raise self._fail(f"a tag ({node.tag}) is not allowed: quote the text if it begins with '!'", node)
             if node.style not in _QUOTED and node.value in ("null", "~", ""):
                 return None
             return node.value
@@ -85,8 +89,6 @@ class _Converter:
         raise self._fail("unexpected node", node)
 
     def _mapping(self, node: yaml.MappingNode, location: tuple[str | int, ...]) -> dict[str, Any]:
-        if node.tag != "tag:yaml.org,2002:map":
-            raise self._fail(f"a tag ({node.tag}) is not allowed", node)
         result: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == "tag:yaml.org,2002:merge":

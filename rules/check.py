@@ -104,9 +104,7 @@ def _check_mutants(
         if mutant.name in listed:
             result.equivalent.append((rule.id, mutant.name, listed[mutant.name]))
         else:
-            result.problems.append(
-                f"{rule.id}: this wrong version contradicts no example: {mutant.name}"
-            )
+            result.problems.append(f"{rule.id}: this wrong version contradicts no example: {mutant.name}")
     result.problems += [
         f"{rule.id}: listed as equivalent, yet an example tells it apart (or there is no such mutant): {name}"
         for name in sorted(set(listed) - survived)

@@ -113,9 +113,7 @@ class Compiler:
             edition=self.edition,
             statement=self._prose(variant.statement if variant and variant.statement else rule.statement, fail("")),
             fold=rule.fold or self._fold,
-            clauses=tuple(
-                self.clause(rule, key, clause, fail(key)) for key, clause in self.clauses_of(rule).items()
-            ),
+            clauses=tuple(self.clause(rule, key, clause, fail(key)) for key, clause in self.clauses_of(rule).items()),
         )
 
     def _prose(self, text: str, fail: Fail) -> str:

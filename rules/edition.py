@@ -44,9 +44,7 @@ class LoadedSection:
                 place = base if inline else (*base, "clauses", key)
                 line = self.document.line((*place, *where.split(".")))
                 problem_text = f"{where}: {problem} (edition {edition})"
-                return RuleLoadError(
-                    problem_text, self.document.path, line, rule=rule.id, clause=key, column=column
-                )
+                return RuleLoadError(problem_text, self.document.path, line, rule=rule.id, clause=key, column=column)
 
             return make
 
@@ -72,7 +70,9 @@ def _readable(error: ValidationError, document: _yaml.Document) -> RuleLoadError
             clause = str(location[3])
     field = ".".join(str(part) for part in location[2 if rule else 0 :])
     problem = first["msg"].removeprefix("Value error, ")
-    return RuleLoadError(f"{field + ': ' if field else ''}{problem}", document.path, document.line(location), rule=rule, clause=clause)
+    return RuleLoadError(
+        f"{field + ': ' if field else ''}{problem}", document.path, document.line(location), rule=rule, clause=clause
+    )
 
 
 @cache
@@ -89,13 +89,26 @@ def edition_ids() -> tuple[str, ...]:
 @cache
 def load_section(number: str) -> LoadedSection:
     """One section of the book, validated. Raises RuleLoadError."""
-    section, document = _load(BOOK / book().sections[number], Section)
+    return read_section(BOOK / book().sections[number])
+
+
+def read_section(path: Path) -> LoadedSection:
+    """A section file, with the tables and baselines of the book. Raises RuleLoadError."""
+    section, document = _load(path, Section)
     baselines, baseline_document = _load(BOOK / "baselines" / f"{section.baselines}.yaml", Baselines)
     loaded = LoadedSection(
         section, document, tuple(load_table(name) for name in section.tables), baselines, baseline_document
     )
     _check_section(loaded)
     return loaded
+
+
+def compile_section(loaded: LoadedSection, edition_id: str) -> Iterator[CompiledRule]:
+    """The section's rules as one edition has them, every text type-checked. Raises RuleLoadError."""
+    compiler = Compiler(edition_id, loaded.tables, loaded.section.defaults.fold)
+    for rule in loaded.section.rules:
+        if not rule.editions or edition_id in rule.editions:
+            yield compiler.rule(rule, loaded.fail(rule, edition_id))
 
 
 def _check_section(loaded: LoadedSection) -> None:
@@ -138,13 +151,10 @@ class Edition:
         self._rules: dict[str, CompiledRule] = {}
         self._section_of: dict[str, LoadedSection] = {}
         for loaded in self._loaded:
-            compiler = Compiler(edition_id, loaded.tables, loaded.section.defaults.fold)
-            for rule in loaded.section.rules:
-                if rule.editions and edition_id not in rule.editions:
-                    continue
+            for rule in compile_section(loaded, edition_id):
                 if rule.id in self._rules:
                     raise RuleLoadError("duplicate id", loaded.document.path, 1, rule=rule.id)
-                self._rules[rule.id] = compiler.rule(rule, loaded.fail(rule, edition_id))
+                self._rules[rule.id] = rule
                 self._section_of[rule.id] = loaded
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -137,7 +137,7 @@ class Rule(_Strict):
     id: str
     name: str
     subject: str
-    divisions: list[JudgedDivision] = Field(default_factory=lambda: ["closed", "open"])
+    divisions: list[JudgedDivision] = ["closed", "open"]
     editions: list[str] = Field(default_factory=list)
     severity: Severity | dict[str, Severity] = Severity.ERROR
     own: bool = False
@@ -179,9 +179,7 @@ class Rule(_Strict):
             subject = clause.subject or self.subject
             wrong = sorted(sibling for sibling in clause.unless if before.get(sibling) != subject)
             if wrong:
-                raise ValueError(
-                    f"clauses.{key}.unless: no earlier clause on the same subject: {', '.join(wrong)}"
-                )
+                raise ValueError(f"clauses.{key}.unless: no earlier clause on the same subject: {', '.join(wrong)}")
             before[key] = subject
         for index, example in enumerate(self.examples):
             passes = example.passes if isinstance(example.passes, list) else []

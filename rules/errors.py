@@ -22,7 +22,9 @@ class RuleLoadError(RuleBookError):
         self.rule = rule
         self.clause = clause
         where = f"{self.path.name}:{line}" + (f":{column}" if column else "")
-        subject = " ".join(part for part in (f"rule {rule}" if rule else "", f"clause {clause}" if clause else "") if part)
+        subject = " ".join(
+            part for part in (f"rule {rule}" if rule else "", f"clause {clause}" if clause else "") if part
+        )
         super().__init__(f"{where}: {subject + ': ' if subject else ''}{problem}")
 
 

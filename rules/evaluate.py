@@ -132,9 +132,7 @@ class Evaluator:
         ]
 
 
-def _finding(
-    rule: CompiledRule, clause: CompiledClause, judgement: Judgement, scope: Scope, division: str
-) -> Finding:
+def _finding(rule: CompiledRule, clause: CompiledClause, judgement: Judgement, scope: Scope, division: str) -> Finding:
     own = judgement.subject.path
     path = judgement.at or own
     if rule.fold and not judgement.at:
@@ -168,18 +166,14 @@ def _merge(findings: dict[str, Finding], finding: Finding) -> None:
         return
     evidence: list[Evidence] = list(known.evidence)
     evidence.extend(item for item in finding.evidence if item not in evidence)
-    findings[key] = known.model_copy(
-        update={"paths": (*known.paths, *finding.paths), "evidence": tuple(evidence)}
-    )
+    findings[key] = known.model_copy(update={"paths": (*known.paths, *finding.paths), "evidence": tuple(evidence)})
 
 
 def _later(judgement: Judgement) -> tuple[str, ...]:
     return tuple(sorted(name for name, absence in judgement.absent if absence.reason is Reason.LATER))
 
 
-def _questions(
-    rule: CompiledRule, clause: CompiledClause, judgement: Judgement, division: str
-) -> list[OpenQuestion]:
+def _questions(rule: CompiledRule, clause: CompiledClause, judgement: Judgement, division: str) -> list[OpenQuestion]:
     return [
         OpenQuestion(
             absence, name, rule.id, rule.rule.name, clause.key, clause.severity, division, judgement.subject.path

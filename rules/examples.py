@@ -32,7 +32,9 @@ class BuiltExample:
 
     def __str__(self) -> str:
         given = ", ".join(f"{name}={value}" for name, value in self.example.given.items())
-        return f"example {self.number + 1} ({self.example.base}, {self.example.division}{': ' + given if given else ''})"
+        return (
+            f"example {self.number + 1} ({self.example.base}, {self.example.division}{': ' + given if given else ''})"
+        )
 
 
 def build_examples(loaded: LoadedSection, rule: CompiledRule) -> list[BuiltExample]:
@@ -47,9 +49,7 @@ def build_examples(loaded: LoadedSection, rule: CompiledRule) -> list[BuiltExamp
         except (ValueError, ValidationError) as error:
             line = loaded.document.line(("rules", index, "examples", number))
             problem = str(error).splitlines()[0] if not isinstance(error, ValidationError) else _first(error)
-            raise RuleLoadError(
-                f"example {number + 1}: {problem}", loaded.document.path, line, rule=rule.id
-            ) from error
+            raise RuleLoadError(f"example {number + 1}: {problem}", loaded.document.path, line, rule=rule.id) from error
         built.append(BuiltExample(number, example, chain))
     return built
 

@@ -38,7 +38,8 @@ class ExpressionError(Exception):
 @dataclass(frozen=True, slots=True)
 class Node:
     """One node. ``kind`` is or, and, not, relation, sum, product, negative, conditional, call, index, name, literal,
-    list or map; ``text`` its operator, name or literal; ``start`` and ``end`` include parentheses around it."""
+    list or map; ``text`` its operator, name or literal; ``start`` and ``end`` include parentheses around it.
+    """
 
     kind: str
     text: str
@@ -77,7 +78,8 @@ class _Parser:
         while position < length:
             match = _TOKEN.match(text, position)
             if match is None or match.lastgroup is None:
-                raise ExpressionError(f"unexpected character {text[position:].lstrip()[:1]!r}", position + 1)
+                rest = text[position:].lstrip()
+                raise ExpressionError(f"unexpected character {rest[:1]!r}", len(text) - len(rest) + 1)
             kind = match.lastgroup
             self._tokens.append((kind, match.group(kind), match.start(kind), match.end(kind)))
             position = match.end()
@@ -184,9 +186,7 @@ class _Parser:
         if text == "(":
             inner = self._conditional()
             end = self._expect(")")[3]
-            return Node(
-                inner.kind, inner.text, start, end, inner.children, inner.at, inner.variables
-            )
+            return Node(inner.kind, inner.text, start, end, inner.children, inner.at, inner.variables)
         if text == "[":
             items: list[Node] = []
             while not self._is("]"):

@@ -1,4 +1,4 @@
-"""The committed index: what a rule's examples cannot guard. Subject, divisions and severity of every clause, by edition.
+"""The committed index guards what examples cannot: subject, divisions and severity of every clause, by edition.
 
 A change of any of them shows as a changed line of ``rules/book/expected/index.txt``.
 """

@@ -68,9 +68,7 @@ def fixed_facts(edition: Edition) -> dict[str, str]:
 
 def _accelerator(edition: Edition) -> str:
     """An accelerator is stated only where the edition asks for one."""
-    asks = any(
-        clause.clause.present == "run.accelerator" for rule in edition.rules for clause in rule.clauses
-    )
+    asks = any(clause.clause.present == "run.accelerator" for rule in edition.rules for clause in rule.clauses)
     return next(iter(edition.cells["accelerator"])) if asks else ""
 
 
@@ -104,9 +102,7 @@ def planned(subject: FactModel) -> FactModel:
     later = Absence("later", Reason.LATER, detail="not known before the run")
     return subject.model_copy(
         update={
-            name.partition(".")[2]: later
-            for name, info in subject.fact_infos().items()
-            if info.known is not Known.PLAN
+            name.partition(".")[2]: later for name, info in subject.fact_infos().items() if info.known is not Known.PLAN
         }
     )
 
@@ -180,6 +176,4 @@ def verdict_lines(editions: Sequence[Edition]) -> list[str]:
 def flipped(old: Edition, new: Edition) -> list[tuple[Cell, Cell]]:
     """The cells whose verdict or violated clauses differ between two editions."""
     before: Mapping[tuple[str, int, bool], Cell] = {one.point: one for one in enumerate_cells(old)}
-    return [
-        (before[one.point], one) for one in enumerate_cells(new) if before[one.point].eligible != one.eligible
-    ]
+    return [(before[one.point], one) for one in enumerate_cells(new) if before[one.point].eligible != one.eligible]

@@ -17,7 +17,7 @@ from .facts.base import Absence, Known, Reason
 class Outcome(StrEnum):
     """Result of one clause, or of a rule (the worst of its clauses')."""
 
-    PASS = "pass"
+    PASS = "pass"  # noqa: S105 - an outcome
     VIOLATION = "violation"
     NOT_APPLICABLE = "not_applicable"
     UNDETERMINED = "undetermined"
@@ -51,7 +51,7 @@ class Finding(BaseModel):
     """One thing a reader of a report should know.
 
     ``outcome`` is violation, note (an info) or undetermined. ``path`` is relative to the results directory;
-    ``paths`` lists the leaves that a folded finding holds for; ``opens`` the rules that cannot be decided because of it.
+    ``paths`` lists the leaves that a folded finding holds for; ``opens`` the rules that it leaves undecided.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from .book_tables import TABLES
 from .compiled import CompiledRule
 from .edition import Edition, LoadedSection, load_edition
-from .entries import Example
+from .entries import Clause, Example
 from .examples import BuiltExample, build_examples, scope_of
 from .judge import judge, yielding
-from .matrix import COUNTS, LEGEND, cell, fixed_facts, matrix
 from .outcomes import Outcome
 from .subjects import Scope
-from .tables import Table, reference_rows
+from .tables import Table
 
 _DECIDED = {
     "plan": "on the command line",
     "probe": "once the machine is probed",
     "run": "after the run",
 }
-_INVALID = "invalid"
 
 
 def render_book(editions: Sequence[str]) -> str:
@@ -29,8 +28,8 @@ def render_book(editions: Sequence[str]) -> str:
     lines = [
         "# MLPerf Storage rule book",
         "",
-        "Rendered from the rule entries under `rules/book/` by `mlpstorage rules render`; do not edit. Each rule below is the",
-        "one that gates a launch (`mlpstorage`) and judges a results tree (`submission-checker`).",
+        "Rendered from the rule entries under `rules/book/` by `mlpstorage rules render`; do not edit. Each rule",
+        "below is the one that gates a launch (`mlpstorage`) and judges a results tree (`submission-checker`).",
         "",
         f"Edition: **{edition.id}** ({edition.info.title}). Differences of other editions are marked.",
         "",
@@ -47,8 +46,8 @@ def render_book(editions: Sequence[str]) -> str:
 def _section(edition: Edition, others: Sequence[Edition], loaded: LoadedSection) -> Iterator[str]:
     section = loaded.section
     yield from (f"## {section.section} {section.title}", "")
-    if section.workload == "checkpointing":
-        yield from _checkpointing_tables(edition)
+    if section.workload in TABLES:
+        yield from TABLES[section.workload](edition)
     heading = ""
     for entry in section.rules:
         wanted = next((key for key in section.headings if entry.id.startswith(key)), "")
@@ -64,52 +63,6 @@ def _section(edition: Edition, others: Sequence[Edition], loaded: LoadedSection)
             yield from _limits(edition, table)
 
 
-def _checkpointing_tables(edition: Edition) -> Iterator[str]:
-    rows = reference_rows("checkpointing-models")
-    yield from (
-        "### Table 2: checkpointing models",
-        "",
-        "| model | layers | hidden | FFN | heads / KV | TP x PP | ZeRO | CLOSED processes | OPEN: multiples of | size (GB) |"
-        " 8-process subset (GB) |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-    )
-    for model, row in rows.items():
-        yield (
-            f"| {model} | {row['num_layers']} | {row['hidden_size']} | {row['ffn_hidden_size']} |"
-            f" {row['num_attention_heads']} / {row['num_kv_heads']} | {row['tensor_parallel']} x {row['pipeline_parallel']} |"
-            f" {row['zero_stage']} | {row['closed_processes']} | {row['open_unit']} | {row['published_size_gb']:g} |"
-            f" {subset_cell(edition, model)} |"
-        )
-    yield from (
-        "",
-        "Sizes are quoted as published; rules compute with the size formula. A subset cell is computed from the rules: it shows",
-        "a size only where the edition allows such a run.",
-        "",
-        "### Which launch is legal",
-        "",
-        f"{LEGEND}",
-        "",
-        "| model | declared subset | " + " | ".join(str(count) for count in COUNTS) + " |",
-        "|---|---|" + "---|" * len(COUNTS),
-    )
-    cells = matrix(edition)
-    for declared in (False, True):
-        for model in rows:
-            symbols = [one.symbol for one in cells if one.model == model and one.declared == declared]
-            yield f"| {model} | {'yes' if declared else 'no'} | " + " | ".join(symbols) + " |"
-    yield ""
-    yield "Held fixed: " + ", ".join(f"`{name}` {value}" for name, value in fixed_facts(edition).items()) + "."
-    yield ""
-
-
-def subset_cell(edition: Edition, model: str) -> str:
-    """The size of a declared subset run on the limit's process count, or "invalid" where the edition forbids it."""
-    processes = edition.cells["limit"][""]["subset_processes"]
-    if cell(edition, model, processes, declared=True).eligible == "invalid":
-        return _INVALID
-    return f"{reference_rows('checkpointing-models')[model]['published_subset_size_gb']:g}"
-
-
 def _rule(edition: Edition, others: Sequence[Edition], rule: CompiledRule) -> Iterator[str]:
     entry = rule.rule
     yield from (f"#### {rule.id} {entry.name}", "", rule.statement.strip(), "")
@@ -123,7 +76,8 @@ def _rule(edition: Edition, others: Sequence[Edition], rule: CompiledRule) -> It
     for clause in rule.clauses:
         yield (
             f"| {clause.key} | {clause.model.subject.replace('_', ' ')}{' (each item)' if clause.item else ''} |"
-            f" {', '.join(clause.divisions)} | {clause.severity} | {_DECIDED[clause.known]} | {_code(_requirement(clause.clause))} |"
+            f" {', '.join(clause.divisions)} | {clause.severity} | {_DECIDED[clause.known]} |"
+            f" {_code(_requirement(clause.clause))} |"
         )
     yield ""
     yield from _differences(others, rule)
@@ -138,18 +92,19 @@ def _rule(edition: Edition, others: Sequence[Edition], rule: CompiledRule) -> It
             yield ""
 
 
-def _requirement(clause: object) -> str:
-    parts = []
-    present = getattr(clause, "present", "")
-    for name, text in getattr(clause, "let", {}).items():
-        parts.append(f"let {name} = {text}")
-    for key, word in (("if_recorded", "if recorded"), ("if_not_recorded", "if not recorded"), ("when", "when")):
-        if getattr(clause, key, ""):
-            parts.append(f"{word} {getattr(clause, key)}")
-    if getattr(clause, "unless", None):
-        parts.append(f"unless {', '.join(getattr(clause, 'unless', []))}")
-    parts.append(f"present {present}" if present else f"require {getattr(clause, 'require', '')}")
-    return "; ".join(" ".join(part.split()) for part in parts)
+def _requirement(clause: Clause) -> str:
+    parts = [f"let {name} = {text}" for name, text in clause.let.items()]
+    for word, text in (
+        ("if recorded", clause.if_recorded),
+        ("if not recorded", clause.if_not_recorded),
+        ("when", clause.when),
+        ("unless", ", ".join(clause.unless)),
+        ("present", clause.present),
+        ("require", clause.require),
+    ):
+        if text:
+            parts.append(f"{word} {' '.join(text.split())}")
+    return "; ".join(parts)
 
 
 def _code(text: str) -> str:
@@ -169,7 +124,9 @@ def _differences(others: Sequence[Edition], rule: CompiledRule) -> Iterator[str]
         for clause in theirs.clauses:
             mine = ours.pop(clause.key, None)
             if mine is None:
-                lines.append(f"- `{other.id}` adds clause {clause.key} ({clause.severity}): {_code(_requirement(clause.clause))}")
+                lines.append(
+                    f"- `{other.id}` adds clause {clause.key} ({clause.severity}): {_code(_requirement(clause.clause))}"
+                )
                 continue
             if mine.severity != clause.severity:
                 lines.append(f"- `{other.id}`: clause {clause.key} is {clause.severity}.")
@@ -186,9 +143,11 @@ def _example(edition: Edition, rule: CompiledRule, built: BuiltExample) -> Itera
     base = loaded.baselines.baselines[example.base]
     given = "; ".join(f"{name} {_given(value)}" for name, value in example.given.items())
     why = f" ({example.why})" if example.why else ""
-    yield f"- {base.title}{', judged ' + example.division if example.division != 'closed' else ''}" + (
-        f", but {given}" if given else ""
-    ) + why
+    yield (
+        f"- {base.title}{', judged ' + example.division if example.division != 'closed' else ''}"
+        + (f", but {given}" if given else "")
+        + why
+    )
     if example.fail or example.note:
         for clause, message in _messages(edition, rule, built, example):
             yield f"  - {clause}: {message}"
@@ -207,9 +166,7 @@ def _given(value: object) -> str:
     return f"is {value}"
 
 
-def _messages(
-    edition: Edition, rule: CompiledRule, built: BuiltExample, example: Example
-) -> Iterator[tuple[str, str]]:
+def _messages(edition: Edition, rule: CompiledRule, built: BuiltExample, example: Example) -> Iterator[tuple[str, str]]:
     scope: Scope = scope_of(built, edition.tables, edition.cells)
     mine = [
         clause
@@ -230,7 +187,11 @@ def _limits(edition: Edition, table: Table) -> Iterator[str]:
     if table.rows:
         yield from (f"| {table.title} | " + " | ".join(table.columns) + " |", "|---|" + "---|" * len(table.columns))
         for row, values in cells.items():
-            yield f"| {row} | " + " | ".join(f"{_limit(values[c])} {table.columns[c].unit}".strip() for c in table.columns) + " |"
+            yield (
+                f"| {row} | "
+                + " | ".join(f"{_limit(values[c])} {table.columns[c].unit}".strip() for c in table.columns)
+                + " |"
+            )
     else:
         yield from ("| limit | value | meaning |", "|---|---|---|")
         for name, column in table.columns.items():
@@ -242,5 +203,3 @@ def _limit(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(str(item) for item in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-

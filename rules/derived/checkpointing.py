@@ -126,7 +126,7 @@ def checkpoint_bytes(a: Architecture, processes: int) -> int:
     if whole == 0:
         return sum(instance[:rest])
     other = instance if a.zero_stage == 3 else [rank_bytes(a, a.unit + rank) for rank in range(max(later, rest))]
-    return sum(instance) + (whole - 1) * sum(other[:a.unit]) + sum(other[:rest])
+    return sum(instance) + (whole - 1) * sum(other[: a.unit]) + sum(other[:rest])
 
 
 def checkpoint_gib(a: Architecture, processes: int) -> float:
@@ -268,15 +268,14 @@ def compare_parameters(model: str, effective: Mapping[str, str]) -> list[Paramet
 
 def compare_architecture(parameters: Iterable[Parameter], model: str) -> list[Parameter]:
     """Those of :func:`compare_parameters` that the reference architecture states."""
-    names = {
-        column.parameter for column in load_table("checkpointing-models").columns.values() if column.parameter
-    }
+    names = {column.parameter for column in load_table("checkpointing-models").columns.values() if column.parameter}
     return [item for item in parameters if item.name in names] if architecture(model) else []
 
 
 def scaled(a: Architecture, closed: int, processes: int) -> Architecture:
     """The architecture as DLIO runs it on ``processes`` ranks: the data-parallel degree is held below the CLOSED
-    count (a partial checkpoint) and grows with the ranks from there on."""
+    count (a partial checkpoint) and grows with the ranks from there on.
+    """
     if processes < closed:
         return a
     return replace(a, data=max(1, processes // a.unit))

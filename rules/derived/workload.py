@@ -221,9 +221,7 @@ def _only(wanted: Any, other: Any) -> bool | Absence:
     return True
 
 
-def _measure_gap(
-    sheet: FactSheet, write: RunTimes, read: RunTimes, put_all: Callable[[Absence], None]
-) -> None:
+def _measure_gap(sheet: FactSheet, write: RunTimes, read: RunTimes, put_all: Callable[[Absence], None]) -> None:
     ends = (
         ("invocation end", write.invocation_end, True),
         ("end of host collection", write.collected_end_local, True),

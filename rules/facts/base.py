@@ -86,7 +86,7 @@ class Source:
         return f"{self.path}#{self.pointer}" if self.pointer else self.path
 
 
-Fact = Union[T, Absence]
+Fact = Union[T, Absence]  # noqa: UP007 - a generic alias needs it in Python 3.11
 """The annotation of a fact: a value of the given type, or the reason why there is none."""
 
 Int = Annotated[int, Field(ge=-(2**63), lt=2**63)]
@@ -133,9 +133,7 @@ class Record(BaseModel):
     @cache
     def fact_infos(cls) -> Mapping[str, FactInfo]:
         """The item's fields by full name, ``item.<field>``."""
-        return {
-            f"item.{name}": _info(f"item.{name}", field_info, cls) for name, field_info in cls.model_fields.items()
-        }
+        return {f"item.{name}": _info(f"item.{name}", field_info, cls) for name, field_info in cls.model_fields.items()}
 
     def lookup(self, name: str) -> Any:
         """Value or absence of ``item.<field>``."""

@@ -12,7 +12,8 @@ Api = Literal["file", "object"]
 
 class Parameter(Record):
     """One key of the effective DLIO workload beside its reference. Values are text in one canonical spelling:
-    ``true``/``false``, integers without a fraction, ``(not set)`` for a key that one side lacks."""
+    ``true``/``false``, integers without a fraction, ``(not set)`` for a key that one side lacks.
+    """
 
     name: str = fact("Dotted key of the DLIO workload, e.g. checkpoint.fsync.", known=Known.PLAN)
     value: str = fact("Its value in this run, '(not set)' where the run lacks the key.", known=Known.PLAN)
@@ -95,9 +96,7 @@ class CheckpointingRun(FactModel):
         known=Known.PLAN,
         unit="GiB",
     )
-    client_memory_gib: Fact[Float] = fact(
-        "Memory of the client host that has least.", known=Known.PROBE, unit="GiB"
-    )
+    client_memory_gib: Fact[Float] = fact("Memory of the client host that has least.", known=Known.PROBE, unit="GiB")
     accelerator: Fact[str] = fact("Accelerator type that the ranks stand for, lower case.", known=Known.PLAN)
     fsync: Fact[bool] = fact("checkpoint.fsync of the effective configuration.", known=Known.PLAN)
     fsync_effective: Fact[bool] = fact(
@@ -140,9 +139,7 @@ class CheckpointingWorkload(FactModel):
         "Writes/reads of each invocation in order of start, e.g. ['10/0', '0/10']; at launch the planned one alone.",
         known=Known.PLAN,
     )
-    structure: Fact[str] = fact(
-        "The complete sequence of invocations as one text, e.g. '10/0 0/10'.", known=Known.RUN
-    )
+    structure: Fact[str] = fact("The complete sequence of invocations as one text, e.g. '10/0 0/10'.", known=Known.RUN)
     combined: Fact[bool] = fact("Some invocation both writes and reads.", known=Known.PLAN)
     api: Fact[Api] = fact("Access protocol of the checkpoint storage.", known=Known.PLAN)
     o_direct: Fact[bool] = fact("Files are opened with O_DIRECT, past the page cache.", known=Known.PLAN)

@@ -1,0 +1,134 @@
+"""The rule book as it stands: consistent, current, and equal to the decision table that was agreed on."""
+
+from pathlib import Path
+
+import pytest
+
+import rules
+from rules.book_tables import subset_cell
+from rules.check import check_edition
+from rules.diff import diff_editions
+from rules.index import INDEX, index_lines
+from rules.matrix import COUNTS, EXPECTED, matrix, verdict_lines
+from rules.mutate import clause_mutants
+from rules.render import render_book
+
+ROOT = Path(__file__).parents[2]
+EDITIONS = rules.edition_ids()
+
+# The decision table of checkpointing: C closed, O open, r open but reduced, - invalid.
+UNDECLARED = {
+    "llama3-8b": "r r C O O O O O O O O O",
+    "llama3-70b": "- - r - r C O O O O O O",
+    "llama3-405b": "- - - - - - - r - C O O",
+    "llama3-1t": "- - - - - - - - - r C O",
+}
+DECLARED = {
+    "llama3-8b": "- - C - - - - - - - - -",
+    "llama3-70b": "- - - - - - - - - - - -",
+    "llama3-405b": "- - - - - - - - - - - -",
+    "llama3-1t": "- - - - - - - - - - - -",
+}
+AS_PUBLISHED = {
+    "llama3-8b": "r r C O O O O O O O O O",
+    "llama3-70b": "- - C - r C O O O O O O",
+    "llama3-405b": "- - C - - - - r - C O O",
+    "llama3-1t": "- - C - - - - - - r C O",
+}
+DECLARED_AS_PUBLISHED = {
+    "llama3-8b": "- - - - - - - - - - - -",
+    "llama3-70b": "- - C - - - - - - - - -",
+    "llama3-405b": "- - C - - - - - - - - -",
+    "llama3-1t": "- - C - - - - - - - - -",
+}
+
+
+def symbols(edition, declared):
+    cells = matrix(rules.load_edition(edition))
+    return {
+        model: " ".join(c.symbol for c in cells if c.model == model and c.declared == declared) for model in UNDECLARED
+    }
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_examples_hold_and_kill_every_wrong_version(edition):
+    result = check_edition(rules.load_edition(edition))
+    assert result.problems == []
+    assert result.mutants > 400
+
+
+def test_the_published_typo_is_a_wrong_version_of_the_corrected_rule():
+    corrected = rules.load_edition("3.0").rule("4.3.5")
+    published = rules.load_edition("3.0-as-published").rule("4.3.5").clause("model").clause.require
+    texts = {
+        mutant.clause.require.replace("(run", "run").replace(")", "")
+        for mutant in clause_mutants(corrected)
+        if mutant.clause
+    }
+    assert published.replace("(run", "run").replace(")", "") in texts
+
+
+def test_matrix_shows_the_counts_of_the_decision_table():
+    assert COUNTS == (4, 7, 8, 12, 16, 64, 128, 256, 408, 512, 1024, 2048)
+
+
+@pytest.mark.parametrize("edition", ["3.0", "4.0-draft"])
+def test_matrix_equals_the_decision_table(edition):
+    assert symbols(edition, declared=False) == UNDECLARED
+    assert symbols(edition, declared=True) == DECLARED
+
+
+def test_matrix_of_the_published_text_shows_what_it_did():
+    assert symbols("3.0-as-published", declared=False) == AS_PUBLISHED
+    assert symbols("3.0-as-published", declared=True) == DECLARED_AS_PUBLISHED
+
+
+def test_the_correction_flips_exactly_these_launches():
+    difference = diff_editions(rules.load_edition("3.0-as-published"), rules.load_edition("3.0"))
+    flips = {(now.model, now.processes, now.declared): (was.eligible, now.eligible) for was, now in difference.cells}
+    assert flips == {
+        ("llama3-8b", 8, True): ("invalid", "closed"),
+        ("llama3-70b", 8, False): ("closed", "open"),
+        ("llama3-70b", 8, True): ("closed", "invalid"),
+        ("llama3-405b", 8, False): ("closed", "invalid"),
+        ("llama3-405b", 8, True): ("closed", "invalid"),
+        ("llama3-1t", 8, False): ("closed", "invalid"),
+        ("llama3-1t", 8, True): ("closed", "invalid"),
+    }
+    assert {change.rule for change in difference.entries} == {"4.3.5", "4.6.1"}
+
+
+@pytest.mark.parametrize(
+    ("edition", "cells"),
+    [
+        ("3.0", {"llama3-8b": "105", "llama3-70b": "invalid", "llama3-405b": "invalid", "llama3-1t": "invalid"}),
+        ("3.0-as-published", {"llama3-8b": "invalid", "llama3-70b": "114", "llama3-405b": "94", "llama3-1t": "161"}),
+    ],
+)
+def test_table_2_shows_a_subset_size_only_where_the_rules_allow_the_run(edition, cells):
+    chosen = rules.load_edition(edition)
+    assert {model: subset_cell(chosen, model) for model in cells} == cells
+
+
+def loaded():
+    return [rules.load_edition(name) for name in EDITIONS]
+
+
+def test_index_of_severities_is_as_committed():
+    assert INDEX.read_text().splitlines() == index_lines(loaded()), "run: mlpstorage rules check --update"
+
+
+def test_verdicts_of_launches_are_as_committed():
+    assert EXPECTED.read_text().splitlines() == verdict_lines(loaded()), "run: mlpstorage rules check --update"
+
+
+def test_rules_md_is_current():
+    assert (ROOT / "Rules.md").read_text() == render_book(EDITIONS), "run: mlpstorage rules render"
+
+
+def test_all_of_section_4_is_there():
+    wanted = (
+        {f"4.3.{n}" for n in range(1, 6)} | {"4.4.1", "4.4.2"} | {f"4.{s}.{n}" for s in (6, 7) for n in range(1, 5)}
+    )
+    for edition in loaded():
+        assert wanted <= {rule.id for rule in edition.rules}

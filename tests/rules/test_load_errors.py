@@ -1,0 +1,167 @@
+"""Anything wrong in the rule data is one clear error when it loads: file, line, rule and clause."""
+
+import re
+
+import pytest
+
+from rules.edition import compile_section, read_section
+from rules.errors import RuleLoadError
+from rules.examples import build_examples
+from rules.tables import BOOK
+
+HEAD = """\
+section: "9"
+title: Test
+workload: checkpointing
+tables: [checkpointing-models, checkpointing-limits, accelerators]
+baselines: checkpointing
+headings: {"9": Test}
+rules:
+"""
+RULE = """\
+  - id: "9.1"
+    name: testRule
+    subject: checkpointing_run
+    statement: A run has eight processes.
+    require: run.num_processes == 8
+    message: it has {run.num_processes}
+    examples:
+      - {base: run-8b, pass: true}
+      - {base: run-70b, fail: [main]}
+"""
+
+
+def load(tmp_path, text):
+    path = tmp_path / "section-9.yaml"
+    path.write_text(HEAD + text, encoding="utf-8")
+    section = read_section(path)
+    for rule in compile_section(section, "3.0"):
+        build_examples(section, rule)
+
+
+def test_the_rule_itself_loads(tmp_path):
+    load(tmp_path, RULE)
+
+
+REQUIRE = "require: run.num_processes == 8"
+CASES = {
+    "a misspelt fact": (REQUIRE, "require: run.num_proceses == 8", 12, r"undeclared reference to 'run.num_proceses'"),
+    "an int compared with a text": (REQUIRE, "require: run.num_processes == '8'", 12, "no matching overload"),
+    "an int compared with a float": (REQUIRE, "require: run.num_processes == 8.0", 12, "no matching overload"),
+    "not a bool": (REQUIRE, "require: run.num_processes + 8", 12, "must be BOOL, is INT"),
+    "a syntax error": (REQUIRE, "require: run.num_processes == ", 12, "unexpected end"),
+    "has() on a fact": (REQUIRE, "require: has(run.num_processes)", 12, r"has\(\) is not allowed"),
+    "a value the fact never has": (
+        REQUIRE,
+        "require: run.api == 'flie'",
+        12,
+        "run.api is never 'flie'; it is one of: file, object",
+    ),
+    "a macro variable that hides a subject": (
+        REQUIRE,
+        "require: limit.closed_invocations.all(run, run == '')",
+        12,
+        "already the name",
+    ),
+    "an unknown key": ("    statement:", "    severty: error\n    statement:", 11, "severty"),
+    "an unknown severity": ("    statement:", "    severity: fatal\n    statement:", 11, "severity"),
+    "an unknown subject": ("subject: checkpointing_run", "subject: run", 10, "no such subject: run"),
+    "a misspelt fact in a message": ("{run.num_processes}", "{run.processes}", 13, "placeholder"),
+    "an unbalanced brace": ("it has {run.num_processes}", '"it has {run.num_processes"', 13, "unbalanced"),
+    "a clause that does not exist": ("fail: [main]", "fail: [mian]", 8, "no such clause: mian"),
+    "a baseline that does not exist": ("base: run-70b", "base: run-70", 16, "no such baseline: run-70"),
+    "a fact in an example that does not exist": (
+        "{base: run-70b,",
+        "{base: run-8b, given: {run.processes: 8},",
+        16,
+        "not a declared fact",
+    ),
+    "a value in an example that does not fit": (
+        "{base: run-70b,",
+        "{base: run-8b, given: {run.num_processes: many},",
+        16,
+        "num_processes",
+    ),
+    "an example that states nothing": ("{base: run-70b, fail: [main]}", "{base: run-70b}", 16, "states nothing"),
+    "no illegal example": ("      - {base: run-70b, fail: [main]}\n", "", 8, "no illegal example"),
+    "no legal example": ("      - {base: run-8b, pass: true}\n", "", 8, "no legal example"),
+    "no statement": ("A run has eight processes.", "TODO", 8, "statement"),
+    "an edition that does not exist": (
+        "    statement:",
+        '    editions: ["3.1"]\n    statement:',
+        11,
+        "no such edition: 3.1",
+    ),
+    "a variant of an edition that does not exist": (
+        "    examples:",
+        '    variants: {"3.1": {}}\n    examples:',
+        14,
+        "no such edition: 3.1",
+    ),
+    "a severity for one edition only": (
+        "    statement:",
+        '    severity: {"4.0-draft": error}\n    statement:',
+        None,
+        "no severity for edition 3.0",
+    ),
+    "a duplicate id": (RULE, RULE + RULE, 17, "duplicate id"),
+    "a duplicate key": (REQUIRE, REQUIRE + "\n    require: 'true'", 13, "duplicate key 'require'"),
+    "a leading exclamation mark": (REQUIRE, "require: ! run.fsync || run.o_direct", 12, "tag"),
+    "a folded predicate": (REQUIRE, "require: >-\n      run.fsync ||\n      run.o_direct", 12, "folded"),
+    "a predicate over two plain lines": (REQUIRE, "require: run.fsync ||\n      run.o_direct", 12, "folded"),
+    "an anchor": (REQUIRE, "require: &a run.fsync", 12, "anchor"),
+    "an alias": ("fail: [main]", "fail: *a", 16, "alias"),
+    "require and present together": (REQUIRE, REQUIRE + "\n    present: run.fsync", 8, "exactly one"),
+    "a list that has no records": (REQUIRE, "each: run.num_hosts\n    " + REQUIRE, 12, "not a list of records"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_is_refused(tmp_path, case):
+    old, new, line, problem = CASES[case]
+    assert old in RULE
+    with pytest.raises(RuleLoadError, match=problem if "\\" in problem else re.escape(problem)) as caught:
+        load(tmp_path, RULE.replace(old, new))
+    message = str(caught.value)
+    assert message.startswith("section-9.yaml:")
+    if line is not None:
+        assert caught.value.line == line, message
+
+
+def test_an_error_in_a_named_clause_names_it(tmp_path):
+    text = (
+        RULE.replace(f"    {REQUIRE}\n    message: it has {{run.num_processes}}\n", "")
+        .replace(
+            "    examples:",
+            "    clauses:\n      count:\n        require: run.nope\n        message: x\n    examples:",
+        )
+        .replace("[main]", "[count]")
+    )
+    with pytest.raises(RuleLoadError, match=r"rule 9\.1 clause count: require: undeclared reference to 'run\.nope'"):
+        load(tmp_path, text)
+
+
+def test_a_predicate_in_a_flow_mapping_is_refused(tmp_path):
+    text = RULE.replace(f"    {REQUIRE}\n    message: it has {{run.num_processes}}\n", "").replace(
+        "    examples:", "    clauses: {main: {require: run.fsync, message: x}}\n    examples:"
+    )
+    with pytest.raises(RuleLoadError, match="flow mapping"):
+        load(tmp_path, text)
+
+
+def test_a_variant_of_a_clause_that_does_not_exist_is_refused(tmp_path):
+    text = RULE.replace("    examples:", '    variants: {"3.0": {clauses: {mian: {severity: info}}}}\n    examples:')
+    with pytest.raises(RuleLoadError, match="no such clause: mian"):
+        load(tmp_path, text)
+
+
+def test_a_clause_yields_only_to_an_earlier_one(tmp_path):
+    text = RULE.replace(f"    {REQUIRE}\n", f"    {REQUIRE}\n    unless: [main]\n")
+    with pytest.raises(RuleLoadError, match="no earlier clause"):
+        load(tmp_path, text)
+
+
+def test_the_book_is_not_written_by_loading_it():
+    before = {path: path.stat().st_mtime_ns for path in BOOK.rglob("*")}
+    read_section(BOOK / "section-4-checkpointing.yaml")
+    assert before == {path: path.stat().st_mtime_ns for path in BOOK.rglob("*")}
