@@ -56,8 +56,8 @@ def check(plan: Plan) -> Readiness:
     _launcher(plan, state)
     _dlio(plan, state)
     if state.launcher:
-        _hosts(plan, state)
-    _identity(plan, state)
+        _ask_hosts(plan, state)
+    judge_answers(plan, state)
     paths = state.collection.paths if state.collection else None
     memory = _least_memory(state.collection)
     state.facts = ProbeFacts(
@@ -67,6 +67,22 @@ def check(plan: Plan) -> Readiness:
         same_filesystem=paths["same_filesystem"] if paths else None,
     )
     return state
+
+
+def judge_answers(plan: Plan, state: Readiness) -> None:
+    """Add the problems that follow from the plan and from what the hosts answered."""
+    _divisible(plan, state)
+    if state.collection is None:
+        return
+    answered = len(state.collection.hosts)
+    if answered != len(plan.hosts):
+        state.problems.append(
+            Problem("hosts", f"{answered} of {len(plan.hosts)} hosts answered", "check --hosts and mpi4py on each host")
+        )
+    _memory(plan, state, state.collection)
+    _sharing(plan, state, state.collection)
+    if state.collection.paths:
+        _paths(plan, state, state.collection.paths)
 
 
 def _launcher(plan: Plan, state: Readiness) -> None:
@@ -127,7 +143,7 @@ def _dlio(plan: Plan, state: Readiness) -> None:
         )
 
 
-def _hosts(plan: Plan, state: Readiness) -> None:
+def _ask_hosts(plan: Plan, state: Readiness) -> None:
     look = plan.api == "file"
     request = {
         "folder": plan.checkpoint_folder if look else "",
@@ -148,23 +164,13 @@ def _hosts(plan: Plan, state: Readiness) -> None:
                 f"make this work: {' '.join([*prefix, 'hostname'])}",
             )
         )
-        return
-    answered = len(state.collection.hosts)
-    if answered != len(plan.hosts):
-        state.problems.append(
-            Problem("hosts", f"{answered} of {len(plan.hosts)} hosts answered", "check --hosts and mpi4py on each host")
-        )
-    _memory(plan, state)
-    _sharing(plan, state)
-    if state.collection.paths:
-        _paths(plan, state, state.collection.paths)
 
 
-def _memory(plan: Plan, state: Readiness) -> None:
+def _memory(plan: Plan, state: Readiness, collection: Collection) -> None:
     size, count = plan.checkpoint_gib, plan.num_processes
-    if size is None or not count or state.collection is None:
+    if size is None or not count:
         return
-    for host, ranks in zip(state.collection.hosts, plan.placement, strict=False):
+    for host, ranks in zip(collection.hosts, plan.placement, strict=False):
         need = ranks * size / count
         total, available = (host["memory"][key] for key in ("total", "available"))
         have = min((value for value in (total, available) if value is not None), default=None)
@@ -182,8 +188,8 @@ def _memory(plan: Plan, state: Readiness) -> None:
         )
 
 
-def _sharing(plan: Plan, state: Readiness) -> None:
-    hosts = state.collection.hosts if state.collection else ()
+def _sharing(plan: Plan, state: Readiness, collection: Collection) -> None:
+    hosts = collection.hosts
     if len(hosts) < 2:
         return
     for key, option in (("folder", "--checkpoint-folder"), ("results", "--results-dir")):
@@ -236,7 +242,7 @@ def _paths(plan: Plan, state: Readiness, paths: dict[str, Any]) -> None:
         )
 
 
-def _identity(plan: Plan, state: Readiness) -> None:
+def _divisible(plan: Plan, state: Readiness) -> None:
     """What DLIO itself would only refuse after it had started."""
     architecture, whole, count = plan.architecture, plan.whole_processes, plan.num_processes
     if architecture is None or whole is None or count is None or count < whole or count % architecture.unit == 0:

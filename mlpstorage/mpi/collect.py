@@ -18,7 +18,7 @@ TIMEOUT_SECONDS = 60.0
 
 
 class CollectionError(Exception):
-    """The hosts could not be asked; the text says why, with the end of the launcher's own message."""
+    """The hosts could not be asked; the text says why, with the beginning of the launcher's own message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ def collect(
     """Run the collector under ``prefix`` (launcher and arguments for one process a host). Raises CollectionError."""
     output, errors, status = run_captured([*prefix, python, str(COLLECTOR), json.dumps(request)], timeout)
     if status is None:
-        raise CollectionError(f"no answer within {timeout:.0f} s{_tail(errors)}")
+        raise CollectionError(f"no answer within {timeout:.0f} s{_head(errors)}")
     try:
         document = decode(output)
     except FrameError as error:
-        raise CollectionError(f"{error}; the launcher ended with status {status}{_tail(errors + output)}") from error
+        raise CollectionError(f"{error}; the launcher ended with status {status}{_head(errors + output)}") from error
     return Collection("mpi" if document["mpi"] else "local", tuple(document["hosts"]), document["paths"])
 
 
@@ -73,7 +73,7 @@ def run_captured(argv: Sequence[str], timeout: float) -> tuple[str, str, int | N
         raise
 
 
-def _tail(text: str, lines: int = 3) -> str:
-    """The last lines that say something: launchers frame their messages with rules and blank lines."""
+def _head(text: str, lines: int = 3) -> str:
+    """The first lines that say something: the cause comes first, then the launcher's own words, framed with rules."""
     kept = [line.strip() for line in text.splitlines() if any(char.isalnum() for char in line)]
-    return ": " + " / ".join(kept[-lines:])[:400] if kept else ""
+    return ": " + " / ".join(kept[:lines])[:400] if kept else ""

@@ -20,6 +20,8 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
+PLACES = ("folder", "results")
+"""Keys of the request that name directories which all hosts must share."""
 RANKS_VARIABLES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PALS_SIZE")
 """Where launchers tell a process how many ranks its job has."""
 
@@ -224,9 +226,9 @@ def main(request: dict[str, str]) -> None:
     if comm:
         tokens: dict[str, str | None] = {}
         if rank == 0 and comm.Get_size() > 1:
-            tokens = {key: _write_token(request[key], token) for key in ("folder", "results") if request[key]}
+            tokens = {key: _write_token(request[key], f"{key}-{token}") for key in PLACES if request[key]}
         tokens = comm.bcast(tokens, root=0)
-        facts["reads"] = {key: _reads_token(path, token) for key, path in tokens.items() if path}
+        facts["reads"] = {key: _reads_token(path, f"{key}-{token}") for key, path in tokens.items() if path}
         hosts = comm.gather(facts, root=0)
         if rank == 0:
             for path in tokens.values():

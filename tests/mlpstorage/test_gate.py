@@ -1,0 +1,157 @@
+"""The gate as a user meets it: verdict, exit code, JSON, and that a refusal starts nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from running import Tool, listing
+
+RUN = ("checkpointing", "run")
+
+
+def judged(tool: Tool, *arguments: str) -> tuple[int, dict[str, Any]]:
+    answer = tool(*RUN, *arguments, "--dry-run", "--format", "json")
+    assert answer.stderr == ""
+    return answer.returncode, json.loads(answer.stdout)
+
+
+def test_the_one_legal_subset_run(tool: Tool, work: Path) -> None:
+    code, answer = judged(tool, "closed", "--model", "llama3-8b", "--checkpoint-subset")
+    assert (code, answer["edition"], answer["division"], answer["verdict"]) == (0, "3.0", "closed", "closed")
+    assert answer["violations"] == []
+    assert "++workload.checkpoint.num_checkpoints_write=10" in answer["command"]
+    assert {"rule", "clause", "facts", "known"} <= set(answer["deferred"][0])
+    assert listing(work) == []
+
+
+def test_the_published_edition_refuses_it(tool: Tool) -> None:
+    code, answer = judged(
+        tool, "closed", "--model", "llama3-8b", "--checkpoint-subset", "--edition", "3.0-as-published"
+    )  # fmt: skip
+    assert (code, answer["edition"]) == (1, "3.0-as-published")
+    assert {finding["rule"] for finding in answer["violations"]} == {"4.3.5"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "verdict", "rules"),
+    [
+        (["closed", "--model", "llama3-70b"], 0, "closed", set()),
+        (["closed", "--model", "llama3-70b", "--checkpoint-subset", "-n", "8"], 1, "invalid", {"4.3.5", "4.6.1"}),
+        (["closed", "--model", "llama3-70b", "-n", "8"], 1, "open", {"4.6.1"}),
+        (["open", "--model", "llama3-70b", "-n", "8"], 0, "open", set()),
+        (["open", "--model", "llama3-70b", "-n", "12"], 1, "invalid", {"4.6.4"}),
+        (["open", "--model", "llama3-70b", "-n", "8", "--checkpoint-subset"], 1, "invalid", {"4.3.5"}),
+        (["closed", "--model", "llama3-405b", "-n", "408"], 1, "invalid", {"4.6.1"}),
+        (["closed", "--model", "llama3-18b"], 1, "invalid", {"4.3.3"}),
+        (["closed", "--model", "llama3-8b", "--param", "checkpoint.fsync=false"], 1, "invalid", {"4.3.2"}),
+        (["closed", "--model", "llama3-8b", "--checkpoint-folder", ""], 1, "invalid", {"4.4.1"}),
+        (["closed", "--model", "llama3-8b", "--checkpoint-folder", "results/"], 1, "invalid", {"4.4.1"}),
+        (["closed", "--model", "llama3-8b", "--num-checkpoints-read", "0"], 0, "closed", set()),
+        (["closed", "--model", "llama3-8b", "--num-checkpoints-write", "0"], 0, "closed", set()),
+        (["closed", "--model", "llama3-8b", "--num-checkpoints-write", "5"], 1, "open", {"4.7.1"}),
+    ],
+)  # fmt: skip
+def test_verdicts(tool: Tool, arguments: list[str], code: int, verdict: str, rules: set[str]) -> None:
+    got, answer = judged(tool, *arguments)
+    assert (got, answer["verdict"]) == (code, verdict)
+    assert rules <= {finding["rule"] for finding in answer["violations"]}
+    assert bool(answer["violations"]) == bool(code)
+    assert bool(answer["command"]) != bool(code), "a refused run shows no command that would run"
+
+
+def test_whatif_forbids_nothing_and_advises(tool: Tool) -> None:
+    code, answer = judged(tool, "whatif", "--model", "llama3-70b", "-n", "3", "--checkpoint-subset")
+    assert (code, answer["violations"]) == (0, [])
+    assert {"4.3.5", "4.6.1"} <= {finding["rule"] for finding in answer["advice"]}
+
+
+def test_modal_order_gives_the_same_answer(tool: Tool) -> None:
+    arguments = ("--model", "llama3-8b", "--dry-run", "--format", "json")
+    assert tool("closed", *RUN, *arguments).stdout == tool(*RUN, "closed", *arguments).stdout
+
+
+def test_refusal_says_what_why_and_how(tool: Tool) -> None:
+    answer = tool(*RUN, "closed", "--model", "llama3-405b", "--num-processes", "408")
+    assert answer.returncode == 1
+    text = " ".join(answer.stdout.split())
+    assert "4.6.1 checkpointClosedMpiProcesses" in text
+    assert "408 (--num-processes)" in text
+    assert "512" in text
+    assert "fix:" in text
+    assert "Nothing was started." in text
+    assert max(map(len, answer.stdout.splitlines())) <= 80
+
+
+def test_closed_refusal_names_open_where_open_accepts(tool: Tool) -> None:
+    assert "The open division accepts" in tool(*RUN, "closed", "--model", "llama3-70b", "-n", "8").stdout
+    assert "The open division accepts" not in tool(*RUN, "closed", "--model", "llama3-70b", "-n", "12").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "a command is needed"),
+        (["checkpointing", "datagen"], "unknown command"),
+        ([*RUN, "closed"], "--model"),
+        ([*RUN, "closed", "--model", "llama3-8b", "--num-checkpoints-write", "-1"], "out of range"),
+        ([*RUN, "closed", "--model", "llama3-8b", "--edition", "9.9"], "4.0-draft"),
+        ([*RUN, "closed", "--model", "llama3-8b"], "--orgname"),
+    ],
+)
+def test_usage_errors_exit_2(tool: Tool, work: Path, arguments: list[str], says: str) -> None:
+    answer = tool(*arguments)
+    assert answer.returncode == 2
+    assert says in answer.stderr
+    assert "Traceback" not in answer.stderr
+    assert listing(work) == []
+
+
+def leave_traces(directory: Path, trace: Path) -> str:
+    """A PATH whose mpirun, mpiexec and dlio_benchmark are real scripts that would leave a trace."""
+    directory.mkdir()
+    for name in ("mpirun", "mpiexec", "dlio_benchmark", "python"):
+        script = directory / name
+        script.write_text(f'#!/bin/sh\necho "{name} $*" >> {trace}\n')
+        script.chmod(0o755)
+    return f"{directory}:/usr/bin:/bin"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["closed", "--model", "llama3-70b", "--checkpoint-subset", "--num-processes", "8"],
+        [
+            "closed",
+            "--model",
+            "llama3-405b",
+            "--num-processes",
+            "408",
+            "--hosts",
+            *(f"host{i:02}:8" for i in range(51)),
+        ],
+        ["open", "--model", "llama3-70b", "--num-processes", "12"],
+        ["closed", "--model", "llama3-8b", "--dry-run"],
+        ["whatif", "--model", "llama3-8b", "-n", "2", "--dry-run"],
+    ],
+)
+def test_a_violation_and_a_dry_run_start_nothing(tool: Tool, work: Path, tmp_path: Path, arguments: list[str]) -> None:
+    trace = tmp_path / "trace"
+    path = leave_traces(tmp_path / "bin", trace)
+    identity = ["--orgname", "acme", "--systemname", "fast"]
+    answer = tool(*RUN, *arguments, *identity, env={"PATH": path})
+    assert answer.returncode == (0 if "--dry-run" in arguments else 1)
+    assert not trace.exists()
+    assert listing(work) == []
+
+
+def test_those_scripts_do_leave_a_trace_when_a_legal_run_is_started(tool: Tool, work: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    path = leave_traces(tmp_path / "bin", trace)
+    options = ["--dlio-bin-path", str(tmp_path / "bin"), "--checkpoint-folder", str(tmp_path / "ckpt")]
+    answer = tool(*RUN, "whatif", "--model", "llama3-8b", "-n", "2", *options, env={"PATH": path})
+    assert answer.returncode == 3
+    assert "mpirun" in trace.read_text()
+    assert listing(work) == []

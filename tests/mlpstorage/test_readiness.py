@@ -1,0 +1,116 @@
+"""A machine that is not ready: exit 3 (or 1 where a probed fact breaks a rule), what mends it, and no trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from running import Tool, listing
+
+from mlpstorage.checkpointing import readiness
+from mlpstorage.checkpointing.options import parse
+from mlpstorage.checkpointing.readiness import Problem
+from mlpstorage.mpi.collect import Collection
+
+RUN = ("checkpointing", "run")
+NAMED = ("--orgname", "acme", "--systemname", "fast")
+GIB = 2**30
+
+
+def checked(
+    *arguments: str, hosts: int = 1, memory: int = 4096, free: float = 10_000, same: bool = False, checkpoints: int = 0
+) -> dict[str, Problem]:
+    """Problems of a plan on hosts that answered so (GiB), by subject."""
+    plan = parse([*arguments, "--checkpoint-folder", "/mnt/c"], {}).plan
+    state = readiness.Readiness(collection=answered(hosts, memory * GIB, int(free * GIB), same, checkpoints))
+    readiness.judge_answers(plan, state)
+    return {problem.subject: problem for problem in state.problems}
+
+
+def answered(hosts: int, memory: int, free: int, same: bool, checkpoints: int) -> Collection:
+    facts = [
+        {
+            "hostname": f"host{index}",
+            "memory": {"total": memory, "available": memory},
+            "reads": {"folder": index != 1, "results": True},
+        }
+        for index in range(hosts)
+    ]
+    space = {"free": free, "reusable": 0, "checkpoints": checkpoints}
+    return Collection("mpi", tuple(facts), {"same_filesystem": same, "problems": [], "space": space})
+
+
+def test_a_machine_that_suffices_has_no_problem() -> None:
+    assert checked("closed", "--model", "llama3-8b") == {}
+
+
+def test_memory_is_what_the_ranks_of_a_host_hold() -> None:
+    problem = checked("closed", "--model", "llama3-8b", memory=64)["memory"]
+    assert problem.blocking
+    assert "host0 has 64.0 GiB" in problem.text
+    assert "104.7 GiB" in problem.text
+    assert "--hosts" in problem.mend
+
+
+def test_space_is_writes_times_size_and_not_the_full_models_size() -> None:
+    assert "space" in checked("closed", "--model", "llama3-8b", free=1046)
+    assert "space" not in checked("closed", "--model", "llama3-8b", free=1048)
+    assert "space" not in checked("open", "--model", "llama3-70b", "-n", "8", free=1140)
+
+
+def test_reading_needs_checkpoints_to_be_there() -> None:
+    arguments = ("closed", "--model", "llama3-8b", "--num-checkpoints-write", "0")
+    assert "holds 9 checkpoints" in checked(*arguments, checkpoints=9)["checkpoints"].text
+    assert "checkpoints" not in checked(*arguments, checkpoints=10)
+
+
+def test_a_folder_that_a_host_does_not_see_is_named() -> None:
+    hosts = ("--hosts", "host0:4", "host1:4")
+    problem = checked("closed", "--model", "llama3-8b", *hosts, hosts=2)["sharing"]
+    assert "/mnt/c on host1" in problem.text
+    assert problem.blocking
+    assert not checked("whatif", "--model", "llama3-8b", *hosts, hosts=2)["sharing"].blocking
+
+
+def test_one_filesystem_is_the_rules_matter_and_only_a_word_in_whatif() -> None:
+    assert "filesystem" not in checked("closed", "--model", "llama3-8b", same=True)
+    assert not checked("whatif", "--model", "llama3-8b", same=True)["filesystem"].blocking
+
+
+def test_dlio_cannot_spread_every_count() -> None:
+    plan = parse(["whatif", "--model", "llama3-405b", "-n", "600"], {}).plan
+    state = readiness.Readiness()
+    readiness.judge_answers(plan, state)
+    assert [problem.mend for problem in state.problems] == ["--num-processes 512"]
+
+
+def test_everything_that_is_missing_is_said_at_once(tool: Tool, work: Path, tmp_path: Path) -> None:
+    options = ["--mpi-bin", "/no/such/mpirun", "--dlio-bin-path", str(tmp_path)]
+    answer = tool(*RUN, "closed", "--model", "llama3-8b", *NAMED, *options)
+    assert answer.returncode == 3
+    assert "/no/such/mpirun was not found" in answer.stdout
+    assert "dlio_benchmark was not found" in answer.stdout
+    assert answer.stdout.count("mend:") == 2
+    assert listing(work) == []
+
+
+def test_an_old_dlio_is_told_by_what_it_lacks(tool: Tool, work: Path, tmp_path: Path) -> None:
+    (tmp_path / "python").write_text("#!/bin/sh\necho 'ModuleNotFoundError: nothing here' >&2\nexit 1\n")
+    (tmp_path / "python").chmod(0o755)
+    (tmp_path / "dlio_benchmark").write_text(f"#!{tmp_path}/python\n")
+    options = ["--mpi-bin", "/no/such/mpirun", "--dlio-bin-path", str(tmp_path)]
+    answer = tool(*RUN, "closed", "--model", "llama3-8b", *NAMED, *options)
+    assert answer.returncode == 3
+    assert "nothing here" in answer.stdout
+    assert "pip install" in answer.stdout
+    assert listing(work) == []
+
+
+@pytest.mark.usefixtures("mpirun", "mpi_python")
+def test_rule_4_4_2_is_judged_after_the_probe(tool: Tool, work: Path) -> None:
+    """Checkpoints and results on one filesystem: no plan can tell, the probe does; exit 1 although DLIO is missing too."""
+    answer = tool(*RUN, "closed", "--model", "llama3-8b", *NAMED, "--dlio-bin-path", "/no/such/dlio")
+    assert answer.returncode == 1
+    assert "4.4.2 checkpointFilesystemCheck" in answer.stdout
+    assert "dlio_benchmark was not found" in answer.stdout
+    assert listing(work) == []
