@@ -183,13 +183,15 @@ class Environment:
         return CompileError(problems, found[0][1] if found[0][0] == 1 else 0)
 
 
+_OPTION = re.compile(r"--[a-z-]+ $")
 NOT_KNOWN = "(not known)"
 
 
 class Template:
     """A message with CEL placeholders in braces; ``{{`` and ``}}`` are braces.
 
-    A placeholder that is a bare fact prints the fact's unit, unless the text already goes on with it.
+    A placeholder that is a bare fact prints the fact's unit, unless the text already goes on with it, or the value is
+    that of a command-line option.
     """
 
     __slots__ = ("_parts", "expressions", "text")
@@ -212,8 +214,8 @@ class Template:
                     raise CompileError(f"placeholder {piece[0]}: {error.problem}", piece.start() + 1) from error
                 variable = environment.variable(expression.text)
                 unit = variable.unit if variable else ""
-                follows = text[position:].lstrip()
-                self._parts.append((expression, "" if not unit or follows.startswith(unit) else f" {unit}"))
+                bare = text[position:].lstrip().startswith(unit) or _OPTION.search(text[: piece.start()])
+                self._parts.append((expression, "" if not unit or bare else f" {unit}"))
         self._parts.append(text[position:])
         self.expressions = tuple(part[0] for part in self._parts if not isinstance(part, str))
 

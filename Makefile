@@ -1,0 +1,41 @@
+# Two commands: `make demo` sets everything up and shows the main job, `make test` sets up and passes the tests.
+# `make dlio` installs the DLIO that has the LLM checkpoint workload and runs the real two-rank path.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+SOURCES = mlpstorage rules submission_checker tests
+
+.PHONY: demo test lint rulebook unit dlio clean help
+
+help:
+	@sed -n '1,2p' Makefile; echo; grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/'
+
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,mpi]'
+	touch $@
+
+demo: $(VENV)/.ready ## set up, judge a legal and an illegal launch, scan the example tree
+	@PATH="$(BIN):$$PATH" sh examples/demo.sh
+
+test: lint rulebook unit ## set up, lint, type-check, check the rule book, run the tests
+
+lint: $(VENV)/.ready ## ruff and mypy --strict
+	$(BIN)/ruff format --check --quiet $(SOURCES)
+	$(BIN)/ruff check --quiet $(SOURCES)
+	$(BIN)/mypy --no-error-summary
+
+rulebook: $(VENV)/.ready ## every example holds, every wrong version of a rule is told apart, Rules.md is current
+	$(BIN)/mlpstorage rules check
+	$(BIN)/mlpstorage rules render --check
+
+unit: $(VENV)/.ready ## the tests
+	$(BIN)/pytest -n 2
+
+dlio: $(VENV)/.ready ## install the capable DLIO, run the real two-rank path
+	sh scripts/install-dlio.sh $(BIN)/python
+
+
+clean: ## remove what make made
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
