@@ -32,7 +32,7 @@ def place_of(path: str) -> Place:
     parts = path.split("/")
     if len(parts) < 2 or parts[0] not in DIVISIONS:
         return Place()
-    submitter, kind, *rest = parts[1], *parts[2:]
+    submitter, kind, rest = parts[1], "".join(parts[2:3]), parts[3:]
     if kind == SYSTEMS and rest:
         return Place(submitter, rest[0].rpartition(".")[0] or rest[0])
     if kind == RESULTS:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))  # the helpers beside the tests
 
-
-def cases_directory() -> Path:
-    """Where the cases lie: MLPSTORAGE_CASES, else shared/cases beside the repository."""
-    configured = os.environ.get("MLPSTORAGE_CASES")
-    return Path(configured) if configured else Path(__file__).parents[3] / "shared" / "cases"
+from trees import cases_directory
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -6,8 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import rules
 import yaml
+
+import rules
 from submission_checker.discovery import NothingToCheckError
 from submission_checker.scan import Options, check
 

@@ -1,4 +1,4 @@
-"""Whatever stands in a file of a leaf: a finding with path and reason, or harmless; never a fault, a hang or a write."""
+"""Whatever stands in a file of a leaf: a finding with path and reason, or harmless; never a fault or a hang."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from trees import Tree, combined, pair
+
 from mlpstorage.results import files
 from mlpstorage.results.document import read_json, read_yaml
 from mlpstorage.results.files import Root
 from submission_checker.report import CheckReport
 from submission_checker.scan import Options, check
-from trees import Tree, combined, pair
 
 Damage = Callable[[Path], None]
 

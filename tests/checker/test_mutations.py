@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from trees import DELETE, GIB, LeafDir, Tree, cases_directory, combined, opened, pair
+
 import rules
 from submission_checker.scan import Options, check
-from conftest import cases_directory
-from trees import DELETE, LeafDir, Tree, combined, opened, pair
 
 Spoil = Callable[[Tree], None]
 
@@ -136,7 +136,7 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
 
 COMBINED: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
     "much memory": (
-        edit("metadata", {"/system_info/hosts/0/memory/total": 400 * 2**30, "/system_info/min_memory_bytes": 400 * 2**30}),
+        edit("metadata", {"/system_info/hosts/0/memory/total": 400 * GIB}),
         [("4.3.1", "warning")],
     ),
     "two combined": (second_combined, [("4.7.1", "error")]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -68,6 +69,12 @@ DESCRIPTION = {
         }
     }
 }
+
+def cases_directory() -> Path:
+    """Where the cases lie: MLPSTORAGE_CASES, else shared/cases beside the repository."""
+    configured = os.environ.get("MLPSTORAGE_CASES")
+    return Path(configured) if configured else Path(__file__).parents[3] / "shared" / "cases"
+
 
 DELETE = object()
 """As a new value: remove the key."""

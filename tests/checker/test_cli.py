@@ -1,0 +1,350 @@
+"""The command: what may be given, exit codes, the report formats, repeatability."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from trees import Tree, combined, pair
+
+from submission_checker import cli, scan
+from submission_checker.cli import main
+from submission_checker.report import place_of, rule_key
+
+
+@pytest.fixture
+def clean(tmp_path: Path) -> Tree:
+    return pair(tmp_path / "clean")
+
+
+@pytest.fixture
+def spoilt(tmp_path: Path) -> Tree:
+    """Two organisations: an error of one, a warning of the other."""
+    tree = combined(tmp_path / "spoilt")
+    tree.leaves[0].override("checkpoint.fsync", False)
+    other = combined(tmp_path / "other", organisation="globex")
+    other.leaves[0].edit("metadata", {"/args/hosts": ["a:4", "b:4"]})
+    (other.root / "closed" / "globex").rename(tree.root / "closed" / "globex")
+    return tree
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def json_of(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, dict[str, Any]]:
+    code, out, _ = run(capsys, *arguments, "--format", "json")
+    return code, json.loads(out)
+
+
+def test_exit_codes(clean: Tree, spoilt: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, clean.root)[0] == 0
+    assert run(capsys, spoilt.root)[0] == 1
+    assert run(capsys, spoilt.root, "--fail-on", "never")[0] == 0
+    assert run(capsys, spoilt.root, "--submitter", "globex")[0] == 0
+    assert run(capsys, spoilt.root, "--submitter", "globex", "--fail-on", "warning")[0] == 1
+
+
+@pytest.mark.parametrize("make", ["nothing", "empty", "file", "no systems", "no leaves", "stub leaf"])
+def test_nothing_found_is_never_a_success(tmp_path: Path, make: str, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "tree"
+    if make == "file":
+        target.write_text("x")
+    elif make != "nothing":
+        target.mkdir()
+    if make == "no systems":
+        (target / "closed" / "acme" / "results").mkdir(parents=True)
+    if make == "no leaves":
+        (target / "closed" / "acme" / "results" / "s" / "checkpointing" / "llama3-8b").mkdir(parents=True)
+    if make == "stub leaf":
+        leaf = target / "closed" / "acme" / "results" / "s" / "checkpointing" / "llama3-8b" / "20260701_100000"
+        leaf.mkdir(parents=True)
+        (leaf / ".mlps-code-image").write_text("x")
+    code, out, err = run(capsys, target)
+    assert (code, out) == (2, "")
+    assert err.startswith("submission-checker: ")
+
+
+def test_an_unlisted_directory_is_no_success(clean: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    class Closed(scan.Root):
+        def list(self, relative: str) -> tuple[list[str], list[str]]:
+            if relative.endswith("/locked"):
+                raise PermissionError(13, "Permission denied")
+            return super().list(relative)
+
+    (clean.root / "closed" / "locked").mkdir()
+    original = scan.Root
+    scan.Root = Closed  # type: ignore[misc]  # root may read everything, so a mode alone locks nothing
+    try:
+        code, out, _ = run(capsys, clean.root)
+    finally:
+        scan.Root = original  # type: ignore[misc]
+    assert code == 2
+    assert "Not checked: closed/locked: Permission denied" in out
+    assert out.splitlines()[-1].startswith("INCOMPLETE: ")
+
+
+def test_a_bug_is_exit_3_with_a_name_and_no_traceback(
+    spoilt: Tree, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("oops")
+
+    real = scan.system_facts
+    calls = iter([broken, real])
+    monkeypatch.setattr(scan, "system_facts", lambda *arguments: next(calls)(*arguments))
+    code, out, err = run(capsys, spoilt.root)
+    assert code == 3
+    assert "closed/acme/results/fast-1: KeyError: 'oops'" in err
+    assert "Traceback" not in out + err
+    assert "globex" in out  # the other system was checked all the same
+
+    monkeypatch.setattr(cli, "check", broken)
+    code, _, err = run(capsys, spoilt.root)
+    assert (code, "KeyError" in err, "Traceback" in err) == (3, True, False)
+    assert "Traceback" in run(capsys, spoilt.root, "--debug")[2]
+
+
+def test_any_part_of_a_tree_can_be_given(clean: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    _, whole = json_of(capsys, clean.root)
+    link = clean.root.parent / "link"
+    link.symlink_to(clean.root)
+    workload = clean.workload
+    spellings = [f"{clean.root}/", clean.root / "closed" / "..", link, *workload.parents[:6], workload]
+    for path in spellings:
+        code, report = json_of(capsys, path)
+        assert code == 0
+        assert report["findings"] == whole["findings"], path
+        assert report["summary"] == whole["summary"]
+
+
+def test_the_current_directory_can_be_given(
+    clean: Tree, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(clean.workload)
+    code, report = json_of(capsys, ".")
+    assert code == 0
+    assert report["summary"]["leaves"] == 2
+
+
+def test_a_lone_leaf_is_checked_and_what_was_not_is_said(spoilt: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    leaf = spoilt.leaves[0].path
+    code, out, _ = run(capsys, leaf)
+    assert code == 1
+    assert "4.3.2" in out
+    assert "only this leaf was looked at" in " ".join(out.split())
+    away = spoilt.root.parent / leaf.name
+    leaf.rename(away)
+    code, report = json_of(capsys, away)
+    assert code == 1
+    assert [f["path"] for f in report["findings"] if f["rule"] == "4.3.2"] == [away.name]
+
+
+def test_a_lone_workload_directory_is_checked(clean: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    away = clean.root.parent / "llama3-8b"
+    clean.workload.rename(away)
+    code, report = json_of(capsys, away)
+    assert code == 0
+    assert report["summary"]["leaves"] == 2
+    assert report["remarks"] == ["llama3-8b: only this workload directory was looked at, not its system"]
+
+
+@pytest.mark.parametrize(
+    ("names", "submitters"),
+    [(["acme"], 1), (["acme, globex"], 2), (["acme", " globex "], 2), ([""], 2), ([], 2)],
+)
+def test_submitters_are_filtered(
+    spoilt: Tree, names: list[str], submitters: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [word for name in names for word in ("--submitter", name)]
+    assert json_of(capsys, spoilt.root, *options)[1]["summary"]["submitters"] == submitters
+
+
+def test_an_unknown_submitter_is_answered_with_the_known_ones(
+    spoilt: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = run(capsys, spoilt.root, "--submitter", "nosuch")
+    assert code == 2
+    assert "acme, globex" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "rules"),
+    [
+        (["--select", "4.3"], 1, {"4.3.1", "4.3.2", "4.3.3", "4.3.4", "4.3.5"}),
+        (["--select", "4.3.2"], 1, {"4.3.2"}),
+        (["--select", "4.3.5,4.6.1"], 0, {"4.3.5", "4.6.1"}),
+        (["--select", "4.3", "--ignore", "4.3.2,4.3.1"], 0, {"4.3.3", "4.3.4", "4.3.5"}),
+    ],
+)
+def test_rules_are_selected(
+    spoilt: Tree, options: list[str], code: int, rules: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, report = json_of(capsys, spoilt.root, *options)
+    assert found == code
+    assert set(report["rules"]) == rules
+
+
+def test_a_selected_rule_that_a_missing_file_leaves_open_is_not_silent(
+    clean: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clean.leaves[0].summary.unlink()
+    code, report = json_of(capsys, clean.root, "--select", "4.3.4")
+    assert code == 1
+    assert [finding["rule"] for finding in report["findings"]] == ["READ-01"]
+
+
+@pytest.mark.parametrize(
+    "options", [["--select", "4.9"], ["--ignore", "nope"], ["--edition", "2.0"], ["--select", "4.3.55"]]
+)
+def test_what_does_not_exist_cannot_be_asked_for(
+    clean: Tree, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(capsys, clean.root, *options)[0] == 2
+
+
+def test_an_unknown_rule_is_answered_with_near_ones(clean: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "near: 4.3.5" in run(capsys, clean.root, "--select", "4.3.55")[2]
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "many"])
+def test_usage_errors(clean: Tree, jobs: str) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main([str(clean.root), "--jobs", jobs])
+    assert exit_.value.code == 2
+
+
+def test_the_report_goes_to_a_file_outside_the_tree_only(
+    spoilt: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = run(capsys, spoilt.root, "--output", tmp_path / "report.txt")
+    assert (code, out) == (1, "")
+    assert "4.3.2" in (tmp_path / "report.txt").read_text()
+    inside = spoilt.root / "closed" / "report.txt"
+    code, _, err = run(capsys, spoilt.root / "closed" / "acme", "--output", inside)
+    assert code == 2
+    assert "inside the tree" in err
+    assert not inside.exists()
+    assert run(capsys, spoilt.root, "--output", tmp_path / "no" / "such" / "place")[0] == 2
+
+
+def test_json_keeps_the_contract(spoilt: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    code, report = json_of(capsys, spoilt.root)
+    assert code == 1
+    assert report["schema"] == "mlpstorage-check-report/1"
+    assert report["tool"]["name"] == "submission-checker"
+    assert report["edition"] == "3.0"
+    assert report["results_dir"] == str(spoilt.root)
+    summary = report["summary"]
+    severities = [finding["severity"] for finding in report["findings"]]
+    assert [summary[key] for key in ("errors", "warnings", "infos")] == [
+        severities.count(name) for name in ("error", "warning", "info")
+    ]
+    assert summary["waived"] == 0
+    totals = dict.fromkeys(("pass", "violation", "not_applicable", "undetermined"), 0)
+    for counts in report["rules"].values():
+        for outcome, count in counts.items():
+            totals[outcome] += count
+    assert summary["checks"] == totals
+    (fsync,) = [finding for finding in report["findings"] if finding["rule"] == "4.3.2"]
+    assert fsync["name"] == "checkpointFsyncVerification"
+    assert (fsync["submitter"], fsync["system"], fsync["workload"]) == ("acme", "fast-1", "checkpointing/llama3-8b")
+    assert fsync["path"] == "closed/acme/results/fast-1/checkpointing/llama3-8b"
+    assert fsync["division"] == "closed"
+    assert fsync["waived"] is None
+    assert fsync["message"]
+    assert fsync["remedy"]
+    assert {"fact", "value", "source"} == set(fsync["evidence"][0])
+    assert any(item["source"].endswith("config.yaml#/workload/checkpoint/fsync") for item in fsync["evidence"])
+    assert len({finding["fingerprint"] for finding in report["findings"]}) == len(report["findings"])
+
+
+def test_every_rule_of_the_edition_is_accounted_for(clean: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    import rules
+
+    assert set(json_of(capsys, clean.root)[1]["rules"]) == {rule.id for rule in rules.load_edition("3.0").rules}
+
+
+def test_text_names_what_a_reviewer_needs(spoilt: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, spoilt.root)
+    lines = out.splitlines()
+    assert lines[0] == "acme: fast-1/checkpointing/llama3-8b"  # the worst comes first
+    assert lines[1] == "  ERROR 4.3.2 checkpointFsyncVerification"
+    assert any(line.startswith("globex: ") for line in lines)
+    assert any(line.strip().startswith("remedy: ") for line in lines)
+    assert any("config.yaml#/workload/checkpoint/fsync" in line for line in lines)
+    assert lines[-1].startswith("1 error, 1 warning, ")
+    assert all(len(line) <= 80 or "/" in line for line in lines[:-1])
+
+
+def test_infos_are_counted_and_shown_on_demand(clean: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "info 4.7.2" not in run(capsys, clean.root)[1]
+    assert "info 4.7.2" in run(capsys, clean.root, "--verbose")[1]
+
+
+def test_the_edition_with_the_typo_says_that_it_is_wrong(clean: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, clean.root, "--edition", "3.0-as-published")[1].startswith("Caution: edition 3.0-as-published")
+
+
+@pytest.mark.parametrize("format_", ["text", "json"])
+def test_hostile_names_stay_text(spoilt: Tree, format_: str, capsys: pytest.CaptureFixture[str]) -> None:
+    acme = spoilt.root / "closed" / "acme"
+    os.rename(acme, os.fsdecode(os.fsencode(spoilt.root / "closed") + b"/\n::error::\x1b[2J\xe2\x80\xae\xff"))
+    leaf = next(iter(spoilt.root.glob("closed/*error*/results/*/checkpointing/*/*/*_metadata.json")))
+    leaf.write_text(leaf.read_text().replace('"mode": "closed"', '"mode": "\\u001b[31mopen"'))
+    code, out, _ = run(capsys, spoilt.root, "--format", format_)
+    assert code == 1
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    assert not any(line.lstrip().startswith("::") for line in out.splitlines())
+
+
+def test_jobs_do_not_change_a_byte(spoilt: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(3):
+        extra = combined(tmp_path / f"extra{number}", organisation=f"org{number}", division="open")
+        target = spoilt.root / "open" / f"org{number}"
+        target.parent.mkdir(exist_ok=True)
+        (extra.root / "open" / f"org{number}").rename(target)
+    outputs = {run(capsys, spoilt.root, "--format", "json", "--jobs", jobs)[1] for jobs in ("1", "2", "5")}
+    assert len(outputs) == 1
+
+
+def test_the_module_can_be_run(clean: Tree) -> None:
+    command = [sys.executable, "-m", "submission_checker", str(clean.root)]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1].startswith("0 errors, 0 warnings, ")
+
+
+def test_a_reader_that_stops_early_is_no_fault(spoilt: Tree) -> None:
+    command = f"{sys.executable} -m submission_checker {spoilt.root} --verbose | true; exit ${{PIPESTATUS[0]}}"
+    root = Path(__file__).parents[2]
+    done = subprocess.run(["bash", "-c", command], cwd=root, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("closed/acme/results/s/checkpointing/llama3-8b/20260701_100000", ("acme", "s", "checkpointing/llama3-8b")),
+        ("closed/acme/systems/s.1.yaml", ("acme", "s.1", "")),
+        ("open/acme", ("acme", "", "")),
+        ("open/acme/results", ("acme", "", "")),
+        ("20260701_100000", ("", "", "")),
+    ],
+)
+def test_place_of_a_path(path: str, place: tuple[str, str, str]) -> None:
+    found = place_of(path)
+    assert (found.submitter, found.system, found.workload) == place
+
+
+def test_rules_are_sorted_as_the_book_numbers_them() -> None:
+    assert sorted(["X4.1", "4.3.10", "4.3.2", "READ-01"], key=rule_key) == ["4.3.2", "4.3.10", "READ-01", "X4.1"]

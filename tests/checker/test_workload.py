@@ -1,0 +1,133 @@
+"""Order, gap and durations of invocations: which stamps are used, and in which zone (4.7.1, 4.7.2)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_facts import workload_of
+from trees import DELETE, Tree, combined, pair
+
+from rules.facts import Absence, Reason
+
+NO_INVOCATION_END = {"/invocation_end_time": DELETE}
+NO_SNAPSHOT = {**NO_INVOCATION_END, "/cluster_snapshots/end": None}
+NO_INVOCATION_START = {"/invocation_start_time": DELETE}
+
+GAPS: list[tuple[str, dict[str, Any], dict[str, Any], float, bool]] = [
+    ("invocation end to invocation start", {}, {}, 9.75, True),
+    ("to the leaf's name", {}, NO_INVOCATION_START, 9.5, True),
+    ("from the end of host collection", NO_INVOCATION_END, {}, 11.25, True),
+    ("from the summary's end: an upper bound", NO_SNAPSHOT, {}, 20.25, False),
+    ("negative", {"/invocation_end_time": "2026-07-01T10:05:20"}, {}, -9.75, True),
+]
+
+
+@pytest.mark.parametrize("offset", [-11, -6, 0, 8, 14])
+@pytest.mark.parametrize(("title", "write", "read", "gap", "exact"), GAPS, ids=[gap[0] for gap in GAPS])
+def test_gap(
+    tmp_path: Path, offset: int, title: str, write: dict[str, Any], read: dict[str, Any], gap: float, exact: bool
+) -> None:
+    tree = pair(tmp_path / "tree", utc_offset=offset)
+    tree.leaves[0].edit("metadata", write)
+    tree.leaves[1].edit("metadata", read)
+    workload = workload_of(tree)
+    assert workload.gap_seconds == gap
+    assert workload.gap_exact is exact
+
+
+def test_the_latest_host_stamp_ends_the_collection(tmp_path: Path) -> None:
+    tree = pair(tmp_path / "tree", hosts=2)
+    late = {"/cluster_snapshots/end/hosts/1/collection_timestamp": "2026-07-01T16:05:06Z"}
+    tree.leaves[0].edit("metadata", {**NO_INVOCATION_END, **late})
+    assert workload_of(tree).gap_seconds == 4.25
+
+
+def test_a_long_collection_at_the_start_does_not_shift_the_zone(tmp_path: Path) -> None:
+    tree = pair(tmp_path / "tree", utc_offset=-6)
+    slow = {"/system_info/collection_timestamp": "2026-07-01T16:06:20Z"}
+    tree.leaves[0].edit("metadata", {**NO_INVOCATION_END, **slow})
+    assert workload_of(tree).gap_seconds == 11.25
+
+
+def test_without_any_end_the_gap_has_the_summary_s_cause(tmp_path: Path) -> None:
+    tree = pair(tmp_path / "tree")
+    tree.leaves[0].edit("metadata", NO_SNAPSHOT)
+    tree.leaves[0].summary.unlink()
+    gap = workload_of(tree).gap_seconds
+    assert isinstance(gap, Absence)
+    assert gap.cause == f"file:{tree.leaves[0].summary.relative_to(tree.root).as_posix()}"
+
+
+@pytest.mark.parametrize(
+    ("leaves", "structure"),
+    [
+        ([("20260701_100000", 10, 10)], "10/10"),
+        ([("20260701_100000", 0, 10), ("20260701_110000", 10, 0)], "0/10 10/0"),
+        ([("20260701_110000", 0, 10), ("20260701_100000", 10, 0), ("20260701_120000", 0, 10)], "10/0 0/10 0/10"),
+    ],
+)
+def test_there_is_a_gap_in_a_write_read_pair_only(
+    tmp_path: Path, leaves: list[tuple[str, int, int]], structure: str
+) -> None:
+    tree = Tree(tmp_path / "tree")
+    tree.describe()
+    for leaf in leaves:
+        tree.add(*leaf)
+    workload = workload_of(tree)
+    assert workload.structure == structure
+    for fact in (workload.gap_seconds, workload.gap_exact, workload.gap_origin):
+        assert isinstance(fact, Absence)
+        assert fact.reason is Reason.NOT_APPLICABLE
+
+
+def test_invocations_are_ordered_by_their_recorded_start(tmp_path: Path) -> None:
+    tree = pair(tmp_path / "tree")
+    tree.leaves[0].edit("metadata", {"/invocation_start_time": "2026-07-01T11:00:00"})
+    assert workload_of(tree).structure == "0/10 10/0"
+
+
+def test_durations_are_measured_from_the_first_write_to_the_last_read(tmp_path: Path) -> None:
+    workload = workload_of(pair(tmp_path / "tree"))
+    assert workload.total_seconds == 310 + 229 - 20
+    assert workload.interval_seconds == 310 + 130 - 119
+
+
+def test_without_statistics_the_summaries_bound_the_durations(tmp_path: Path) -> None:
+    tree = pair(tmp_path / "tree")
+    for leaf in tree.leaves:
+        (leaf.path / "0_per_epoch_stats.json").write_bytes(b"PRUNED BY STAFF\n")
+    workload = workload_of(tree)
+    assert workload.total_seconds == 310 + 290 - 10
+    assert workload.interval_seconds == 310 + 10 - 290
+
+
+def test_one_invocation_without_statistics_has_no_interval(tmp_path: Path) -> None:
+    tree = combined(tmp_path / "tree")
+    (tree.leaves[0].path / "0_per_epoch_stats.json").write_bytes(b"PRUNED BY STAFF\n")
+    workload = workload_of(tree)
+    assert workload.total_seconds == 280
+    assert isinstance(workload.interval_seconds, Absence)
+    assert workload.interval_seconds.reason is Reason.PLACEHOLDER
+
+
+def test_a_test_without_reads_has_no_duration(tmp_path: Path) -> None:
+    tree = Tree(tmp_path / "tree")
+    tree.describe()
+    tree.add("20260701_100000", 10, 0)
+    total = workload_of(tree).total_seconds
+    assert isinstance(total, Absence)
+    assert total.reason is Reason.NOT_APPLICABLE
+
+
+def test_facts_of_unequal_invocations(tmp_path: Path) -> None:
+    tree = Tree(tmp_path / "tree")
+    tree.describe()
+    tree.add("20260701_100000", 10, 0, hosts=1, memory_gib=100.0)
+    tree.add("20260701_101000", 0, 10, hosts=2, memory_gib=200.0)
+    tree.leaves[1].edit("metadata", {"/args/data_access_protocol": "object"})
+    workload = workload_of(tree)
+    assert (workload.num_hosts, workload.client_memory_gib, workload.checkpoints_written) == (2, 200.0, 10)
+    assert isinstance(workload.api, Absence)
+    assert workload.api.detail == "the invocations differ: file, object"
