@@ -92,7 +92,8 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "byte order mark": (content(b"\xef\xbb\xbf{}"), "byte order mark"),
     "UTF-16": (content('{"a": 1}'.encode("utf-16")), "byte order mark"),
     "UTF-16 without mark": (content('{"a": 1}'.encode("utf-16-le")), "binary"),
-    "nested 150 deep": (content(b'{"a":' * 150 + b"1" + b"}" * 150), "nested"),
+    "nested 250 deep": (content(b'{"a":' * 250 + b"1" + b"}" * 250), "nested"),
+    "nested lists": (content(b'{"a":' + b"[" * 250 + b"]" * 250 + b"}"), "nested"),
     "nested 100,000 deep": (content(b'{"a":' * 100_000), "nested"),
     "duplicate keys": (duplicated, "twice"),
     "a number of 5,000 digits": (unreadable_by_size_of_a_number, "number"),
@@ -182,6 +183,26 @@ def test_yaml_tags_of_the_core_schema_are_values(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text('"remap_time_in_seconds": !!int "160"\n')
     with Root(tmp_path) as root:
         assert read_yaml(root, "x.yaml").data == {"remap_time_in_seconds": 160}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "a": 2}',
+        '{"a": 1, "a" : 2}',
+        '{"a":1,"a"  \n:2}',
+        '{"x": {"a": {"b": 1}, "a": {}}}',
+        '{"a": 1, "\\u0061": 2}',
+        '{"v": "\\u0022:", "a": 1, "a": 2}',
+        '{"v": ":", "a": 1, "a": ":"}',
+    ],
+)
+def test_a_key_that_stands_twice_is_seen_however_it_is_written(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.json").write_text(text)
+    with Root(tmp_path) as root:
+        document = read_json(root, "x.json")
+    assert document.state == "damaged"
+    assert "twice" in document.detail
 
 
 @pytest.mark.parametrize("text", ['{"a": ":b", "c": "d\\":"}', '{"a" : {"b"\n:1}}', '{"x": [":", " :", "\\":"]}'])
