@@ -46,6 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (UsageError, NothingToCheckError, UnknownRuleIdError, rules.UnknownEditionError) as error:
         print(f"submission-checker: {clean(str(error))}", file=sys.stderr)
         return Exit.NOT_CHECKED
+    except KeyboardInterrupt:
+        print("submission-checker: interrupted; nothing was concluded", file=sys.stderr)
+        return Exit.NOT_CHECKED
     except Exception as error:  # a bug must never look like a verdict
         if arguments.debug:
             traceback.print_exc()

@@ -97,11 +97,22 @@ def locate(path: str | os.PathLike[str]) -> Location:
         what = "is not a directory" if os.path.exists(real) else "does not exist"
         raise NothingToCheckError(f"{clean(os.fspath(path))} {what}: give a results directory")
     try:
-        with Root(real) as root:
-            if any(name in layout.DIVISIONS for name in root.list("")[0]):
-                return Location(real)
+        location = _located(real)
     except OSError as error:
         raise NothingToCheckError(f"{clean(real)} cannot be read: {os.strerror(error.errno or 0)}") from error
+    if location is None:
+        raise NothingToCheckError(
+            f"{clean(os.fspath(path))} holds no submission: neither {' nor '.join(f'{d}/' for d in layout.DIVISIONS)}"
+            " is in it, it is no part of a results tree, and no run leaf"
+        )
+    return location
+
+
+def _located(real: str) -> Location | None:
+    with Root(real) as root:
+        children = root.list("")[0]
+    if any(name in layout.DIVISIONS for name in children):
+        return Location(real)
     parts = [part for part in real.split(os.sep) if part]
     for index in range(len(parts) - 1, -1, -1):
         if _has_shape(parts[index:], real):
@@ -110,13 +121,9 @@ def locate(path: str | os.PathLike[str]) -> Location:
     parent, name = os.path.split(real)
     if _looks_like_leaf(real):
         return Location(parent, (name,), "leaf")
-    with Root(real) as root:
-        if any(_looks_like_leaf(os.path.join(real, child)) for child in root.list("")[0]):
-            return Location(parent, (name,), "workload")
-    raise NothingToCheckError(
-        f"{clean(os.fspath(path))} holds no submission: neither {' nor '.join(f'{name}/' for name in layout.DIVISIONS)}"
-        " is in it, it is no part of a results tree, and no run leaf"
-    )
+    if any(_looks_like_leaf(os.path.join(real, child)) for child in children):
+        return Location(parent, (name,), "workload")
+    return None
 
 
 def _has_shape(parts: Sequence[str], real: str) -> bool:
@@ -131,10 +138,9 @@ def _has_shape(parts: Sequence[str], real: str) -> bool:
 
 def _looks_like_leaf(directory: str) -> bool:
     try:
-        names = os.listdir(directory)
+        return _looks_like_run(os.listdir(directory))
     except OSError:
         return False
-    return layout.SUMMARY in names or any(name.endswith("_metadata.json") for name in names)
 
 
 def walk(root: Root, scope: Sequence[str] = ()) -> Listing:

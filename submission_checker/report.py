@@ -18,26 +18,27 @@ SEVERITIES = ("error", "warning", "info")
 """Worst first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Place:
     """Whose result a path belongs to; parts that the path does not name are empty."""
 
+    division: str = ""
     submitter: str = ""
     system: str = ""
     workload: str = ""
 
 
 def place_of(path: str) -> Place:
-    """Submitter, system and workload of a path relative to the results directory."""
+    """Division, submitter, system and workload of a path relative to the results directory."""
     parts = path.split("/")
     if len(parts) < 2 or parts[0] not in DIVISIONS:
         return Place()
-    submitter, kind, rest = parts[1], "".join(parts[2:3]), parts[3:]
+    division, submitter, kind, rest = parts[0], parts[1], "".join(parts[2:3]), parts[3:]
     if kind == SYSTEMS and rest:
-        return Place(submitter, rest[0].rpartition(".")[0] or rest[0])
+        return Place(division, submitter, rest[0].rpartition(".")[0] or rest[0])
     if kind == RESULTS:
-        return Place(submitter, "".join(rest[:1]), "/".join(rest[1:3]))
-    return Place(submitter)
+        return Place(division, submitter, "".join(rest[:1]), "/".join(rest[1:3]))
+    return Place(division, submitter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +152,10 @@ def finding_json(finding: Finding) -> dict[str, Any]:
     }
 
 
-def grouped(findings: Iterable[Finding]) -> list[tuple[tuple[str, str], list[Finding]]]:
-    """Findings by (submitter, workload on its system), the group with the worst first; order within is kept."""
-    groups: dict[tuple[str, str], list[Finding]] = {}
+def grouped(findings: Iterable[Finding]) -> list[tuple[Place, list[Finding]]]:
+    """Findings by submitter, system and workload, the group with the worst first; order within is kept."""
+    groups: dict[Place, list[Finding]] = {}
     for finding in findings:
-        place = place_of(finding.path)
-        workload = "/".join(part for part in (place.system, place.workload) if part)
-        groups.setdefault((place.submitter, workload), []).append(finding)
+        groups.setdefault(place_of(finding.path), []).append(finding)
     worst = {key: tuple(-sum(f.severity == s for f in group) for s in SEVERITIES) for key, group in groups.items()}
     return sorted(groups.items(), key=lambda item: (worst[item[0]], item[0]))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from mlpstorage.results.text import clean
 from rules import Finding
 
-from ..report import CheckReport, grouped
+from ..report import CheckReport, Place, grouped
 
 if TYPE_CHECKING:
     from . import Style
@@ -33,17 +33,17 @@ def _lines(report: CheckReport, style: Style) -> Iterator[str]:
     if report.caution:
         yield from _wrap(f"Caution: edition {report.edition}: {report.caution}", style.width, "")
         yield ""
-    for (submitter, workload), findings in grouped(report.findings):
+    for place, findings in grouped(report.findings):
         shown = [finding for finding in findings if finding.severity.value != "info" or style.verbose]
         if not shown:
             continue
-        yield f"{submitter or 'results tree'}{': ' + workload if workload else ''}"
+        yield _title(place)
         for finding in shown:
             yield from _info(finding, style.width) if finding.severity.value == "info" else _finding(finding, style)
         yield ""
     closing = [
         *(f"Not checked: {item}" for item in report.unreadable),
-        *(f"Fault of the checker at {fault.path}: {fault.message}" for fault in report.faults),
+        *(f"Fault of the checker at {fault.path}: {fault.message.splitlines()[0]}" for fault in report.faults),
         *(f"Remark: {item}" for item in (report.remarks if style.verbose else report.remarks[:_REMARKS_SHOWN])),
     ]
     if len(report.remarks) > _REMARKS_SHOWN and not style.verbose:
@@ -53,6 +53,13 @@ def _lines(report: CheckReport, style: Style) -> Iterator[str]:
     if closing:
         yield ""
     yield _totals(report, style)
+
+
+def _title(place: Place) -> str:
+    if not place.submitter:
+        return "(no submitter)"
+    parts = (place.division, place.submitter, place.system, place.workload)
+    return " > ".join(part for part in parts if part)
 
 
 def _finding(finding: Finding, style: Style) -> Iterator[str]:

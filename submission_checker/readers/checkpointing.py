@@ -400,11 +400,12 @@ class _LeafReader:
             detail = f"it overrides {len(names)} keys; at most {MAX_PARAMETERS} are read"
             return self.files.overrides.invalid("", detail)
         flat = self._flat(self.config, "/workload")
-        config: dict[str, str] = flat.value if isinstance(flat, Reading) else {}
+        if isinstance(flat, Absence):
+            return flat
         stated = [
             StatedParameter(
                 name=name,
-                config=config.get(name, NOT_STATED),
+                config=flat.value.get(name, NOT_STATED),
                 overrides=overrides.get(name, NOT_STATED),
                 command=command.get(name, NOT_STATED),
             )

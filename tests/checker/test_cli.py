@@ -275,9 +275,9 @@ def test_every_rule_of_the_edition_is_accounted_for(clean: Tree, capsys: pytest.
 def test_text_names_what_a_reviewer_needs(spoilt: Tree, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, spoilt.root)
     lines = out.splitlines()
-    assert lines[0] == "acme: fast-1/checkpointing/llama3-8b"  # the worst comes first
+    assert lines[0] == "closed > acme > fast-1 > checkpointing/llama3-8b"  # the worst comes first
     assert lines[1] == "  ERROR 4.3.2 checkpointFsyncVerification"
-    assert any(line.startswith("globex: ") for line in lines)
+    assert "closed > globex > fast-1 > checkpointing/llama3-8b" in lines
     assert any(line.strip().startswith("remedy: ") for line in lines)
     assert any("config.yaml#/workload/checkpoint/fsync" in line for line in lines)
     assert lines[-1].startswith("1 error, 1 warning, ")

@@ -132,6 +132,25 @@ def test_damaged_metadata_is_one_error_and_the_configuration_still_counts(tmp_pa
     assert [rule for rule, _, _ in found] in (["4.3.2", "READ-01"], ["READ-01", "4.3.2"])
 
 
+@pytest.mark.parametrize(
+    "file", ["dlio_config/config.yaml", "dlio_config/overrides.yaml", "0_per_epoch_stats.json", "fs_separation.json"]
+)
+def test_another_damaged_file_is_one_error(tmp_path: Path, file: str) -> None:
+    tree = combined(tmp_path / "tree")
+    (tree.leaves[0].path / file).write_text("workload: [\n")
+    report = check(tree.root, Options())
+    assert [f.rule for f in report.findings if f.severity.value != "info"] == ["READ-01"]
+
+
+def test_a_missing_configuration_is_one_finding(tmp_path: Path) -> None:
+    tree = combined(tmp_path / "tree")
+    (tree.leaves[0].path / "dlio_config" / "config.yaml").unlink()
+    report = check(tree.root, Options())
+    (finding,) = [f for f in report.findings if f.severity.value != "info"]
+    assert (finding.rule, finding.outcome) == ("4.6.3", "undetermined")
+    assert finding.path.endswith("/dlio_config/config.yaml")
+
+
 def test_missing_metadata_is_a_warning_that_lists_what_it_leaves_open(tmp_path: Path) -> None:
     tree = combined(tmp_path / "tree")
     tree.leaves[0].metadata.unlink()
