@@ -50,6 +50,8 @@ class RunTimes:
     """End of the last checkpoint write."""
     first_read: Moment
     last_read: Moment
+    stated_offset: timedelta | None = None
+    """Local time minus UTC, where the tool recorded it."""
 
     @property
     def start(self) -> Moment:
@@ -58,7 +60,9 @@ class RunTimes:
 
     @property
     def utc_offset(self) -> timedelta | None:
-        """Local time minus UTC, to a quarter of an hour; None where no pair of stamps shows it."""
+        """Local time minus UTC: as recorded, else to a quarter of an hour; None where no pair of stamps shows it."""
+        if self.stated_offset is not None:
+            return self.stated_offset
         start = _first(self.invocation_start, self.directory)
         if isinstance(start, Absence) or isinstance(self.collected, Absence):
             return None

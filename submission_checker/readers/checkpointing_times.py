@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from mlpstorage.results.document import Document, Found, InvalidValueError, Reading, as_utc_time, first_of
@@ -12,6 +13,8 @@ from rules.derived.workload import Instant, Moment, RunTimes
 from rules.facts import Absence, Reason, Source
 
 from .checkpointing_files import LeafDocuments
+
+_OFFSET = re.compile(r"([+-])([0-9]{2}):([0-9]{2})")
 
 
 def read_times(files: LeafDocuments) -> RunTimes:
@@ -35,6 +38,7 @@ def read_times(files: LeafDocuments) -> RunTimes:
         last_write=_extreme(files, saves, "save", first=False),
         first_read=_extreme(files, loads, "load", first=True),
         last_read=_extreme(files, loads, "load", first=False),
+        stated_offset=_offset(metadata),
     )
 
 
@@ -64,6 +68,17 @@ def _collected_end(metadata: Document) -> Moment:
                 stamp, metadata.source(f"/cluster_snapshots/end/hosts/{index}/collection_timestamp")
             )
     return latest
+
+
+def _offset(metadata: Document) -> timedelta | None:
+    """``utc_offset`` of our own tool, as ``+HH:MM``."""
+    found = metadata.text("/utc_offset")
+    match = _OFFSET.fullmatch(found.value) if isinstance(found, Reading) else None
+    if match is None:
+        return None
+    sign, hours, minutes = match.groups()
+    size = timedelta(hours=int(hours), minutes=int(minutes))
+    return -size if sign == "-" else size
 
 
 def _host_stamp(host: Any) -> datetime | None:

@@ -51,6 +51,13 @@ def test_a_long_collection_at_the_start_does_not_shift_the_zone(tmp_path: Path) 
     assert workload_of(tree).gap_seconds == 11.25
 
 
+def test_a_recorded_zone_wins(tmp_path: Path) -> None:
+    tree = pair(tmp_path / "tree", utc_offset=-6)
+    slow = {"/system_info/collection_timestamp": "2026-07-01T16:14:00Z", "/utc_offset": "-06:00"}
+    tree.leaves[0].edit("metadata", {**NO_INVOCATION_END, **slow})
+    assert workload_of(tree).gap_seconds == 11.25
+
+
 def test_without_any_end_the_gap_has_the_summary_s_cause(tmp_path: Path) -> None:
     tree = pair(tmp_path / "tree")
     tree.leaves[0].edit("metadata", NO_SNAPSHOT)
