@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         print(f"mlpstorage {__version__}")
         return 0
-    if words and words[0] in ("-h", "--help"):
+    if {"-h", "--help"} & set(words[:2]):
         print(USAGE)
         return 0
     problem = f"unknown command {' '.join(words[:2])!r}" if words else "a command is needed"

@@ -57,11 +57,21 @@ def execute(
 
 
 def _copy(source: BinaryIO, sink: BinaryIO, on_line: Callable[[str], None], lock: threading.Lock) -> None:
+    logging = following = True
     for raw in source:
-        sink.write(raw)
-        sink.flush()
-        with lock:
-            on_line(raw.decode("utf-8", "replace").rstrip("\r\n"))
+        # A full disk or a closed terminal ends the log or the display, never the reading: a full pipe would stop DLIO.
+        if logging:
+            try:
+                sink.write(raw)
+                sink.flush()
+            except OSError:
+                logging = False
+        if following:
+            try:
+                with lock:
+                    on_line(raw.decode("utf-8", "replace").rstrip("\r\n"))
+            except OSError:
+                following = False
 
 
 class _Stopper:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rules
@@ -23,10 +22,16 @@ from .launch import launch_workload
 from .plan import Plan
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..mpi.collect import Collection
     from .leaf import Record
     from .readiness import Readiness
     from .report import Reporter
+
+WORKLOAD_DIR = ".generated-workload"
+"""Where the leaf holds the generated workload file while the benchmark runs."""
+_CLOSED_PIPE = 128 + 13
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str], started: datetime) -> int:
@@ -58,6 +63,10 @@ def main(arguments: Sequence[str], environment: Mapping[str, str], started: date
     except KeyboardInterrupt:
         print("mlpstorage: interrupted before anything was started", file=sys.stderr)
         return Exit.INTERRUPTED
+    except BrokenPipeError:
+        # Nobody reads on; without this Python would complain once more when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _CLOSED_PIPE
     except OSError as error:
         print(f"mlpstorage: the run leaf cannot be written: {error}", file=sys.stderr)
         return Exit.FAILED
@@ -146,7 +155,8 @@ def _run(
     except OSError as error:
         answer.reporter.say(f"The run leaf cannot be made: {error}", "red")
         return Exit.NOT_READY
-    config_dir = Path(tempfile.mkdtemp(prefix="mlpstorage-"))
+    # In the leaf, because that is what all hosts share; gone when the run has ended.
+    config_dir = leaf / WORKLOAD_DIR
     record = leaves.Record(
         plan=plan,
         organisation=names[0],
@@ -241,6 +251,8 @@ def _collect_again(record: Record) -> Collection | None:
 
 
 def _farewell(record: Record, code: Exit, answer: _Answer) -> None:
+    from ..results import layout
+
     reporter, plan, leaf = answer.reporter, record.plan, record.leaf
     if code is Exit.INTERRUPTED:
         reporter.say("INTERRUPTED: all ranks were ended; the leaf says so.", "bold yellow")
@@ -248,12 +260,22 @@ def _farewell(record: Record, code: Exit, answer: _Answer) -> None:
         reporter.say("The benchmark FAILED:", "bold red")
         for problem in record.problems:
             reporter.say(problem, indent=2)
-        reporter.line(f"  see {leaf / 'checkpointing_run.stderr.log'}")
+        reporter.say(_last_error(leaf / layout.STDERR_LOG), indent=2)
+        reporter.line(f"  see {leaf / layout.STDERR_LOG}")
     else:
         reporter.say("Done.", "bold green")
         if plan.num_checkpoints_write and not plan.num_checkpoints_read:
             _call_out(record, reporter)
     reporter.line(f"  {leaf}")
+
+
+def _last_error(log: Path) -> str:
+    """The last line of a log that names an exception; empty where none does."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    return next((line.strip()[:300] for line in reversed(lines) if re.search(r"(Error|Exception)\b", line)), "")
 
 
 def _call_out(record: Record, reporter: Reporter) -> None:

@@ -29,7 +29,7 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, document: Any) -> None:
     """:func:`write_text` of indented JSON. NaN is refused (ValueError): other readers would choke on it."""
-    write_text(path, json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    write_text(path, json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
 def reserve_leaf(workload: Path, start: datetime) -> Path:

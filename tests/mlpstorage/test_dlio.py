@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,11 +71,11 @@ def metadata(leaf: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def completed(dlio_bin: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+def completed(dlio_bin: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The leaf and the output of a run that wrote and read two checkpoints."""
     directory = tmp_path_factory.mktemp("run")
     counts = ("--num-checkpoints-write", "2", "--num-checkpoints-read", "2")
-    yield run(directory, dlio_bin, *counts, "--checkpoint-subset")
+    return run(directory, dlio_bin, *counts, "--checkpoint-subset")
 
 
 def test_the_leaf_holds_what_a_submission_needs(completed: tuple[Path, str]) -> None:
@@ -156,13 +155,8 @@ def test_every_file_of_a_rank_is_synced(dlio_python: str, tmp_path: Path) -> Non
         pytest.skip("strace may not trace here")
     trace = tmp_path / "trace"
     wrapper = tmp_path / "python"
-    wrapper.write_text(
-        "#!/bin/sh\n"
-        'case "$*" in\n'
-        f'  *workload=*) exec {strace} -f -y -e trace=fsync,fdatasync -o {trace}.$OMPI_COMM_WORLD_RANK {dlio_python} "$@";;\n'
-        "esac\n"
-        f'exec {dlio_python} "$@"\n'
-    )
+    traced = f"{strace} -f -y -e trace=fsync,fdatasync -o {trace}.$OMPI_COMM_WORLD_RANK {dlio_python}"
+    wrapper.write_text(f'#!/bin/sh\ncase "$*" in *workload=*) exec {traced} "$@";; esac\nexec {dlio_python} "$@"\n')
     wrapper.chmod(0o755)
     (tmp_path / "dlio_benchmark").write_text(f"#!{wrapper}\n")
     run(tmp_path, tmp_path, "--num-checkpoints-write", "3", "--num-checkpoints-read", "0")

@@ -64,7 +64,7 @@ def running(pid: int) -> bool:
 
 
 def interrupt(argv: list[str], ranks: int, directory: Path, number: signal.Signals) -> tuple[list[int], str]:
-    """Start ``argv`` through execute() in a process of its own, signal that once all ranks run; their ids and its words."""
+    """Start ``argv`` through execute() in another process, signal that once all ranks run; their ids and its words."""
     driver = subprocess.Popen(
         [sys.executable, "-c", DRIVER, str(directory), *argv], stdout=subprocess.PIPE, text=True, env=tool_environment()
     )

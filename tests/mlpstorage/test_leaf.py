@@ -44,6 +44,11 @@ def test_a_file_is_replaced_whole_or_left(tmp_path: Path) -> None:
     assert listing(tmp_path) == ["metadata.json"]
 
 
+def test_what_no_utf8_text_holds_is_written_escaped(tmp_path: Path) -> None:
+    write.write_json(tmp_path / "a.json", {"path": "odd\udcff"})
+    assert json.loads((tmp_path / "a.json").read_text()) == {"path": "odd\udcff"}
+
+
 def test_a_failed_replace_leaves_no_temporary_file(tmp_path: Path) -> None:
     (tmp_path / "metadata.json").mkdir()
     with pytest.raises(OSError, match=r"metadata\.json"):

@@ -108,7 +108,7 @@ def test_an_old_dlio_is_told_by_what_it_lacks(tool: Tool, work: Path, tmp_path: 
 
 @pytest.mark.usefixtures("mpirun", "mpi_python")
 def test_rule_4_4_2_is_judged_after_the_probe(tool: Tool, work: Path) -> None:
-    """Checkpoints and results on one filesystem: no plan can tell, the probe does; exit 1 although DLIO is missing too."""
+    """Checkpoints and results on one filesystem: no plan can tell, the probe does; exit 1 although DLIO is missing."""
     answer = tool(*RUN, "closed", "--model", "llama3-8b", *NAMED, "--dlio-bin-path", "/no/such/dlio")
     assert answer.returncode == 1
     assert "4.4.2 checkpointFilesystemCheck" in answer.stdout
