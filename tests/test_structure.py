@@ -1,0 +1,80 @@
+"""Imports run one way, and rule data stands in the rule data only."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from rules.derived.checkpointing import model_names
+from rules.subjects import models
+from rules.tables import load_table
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("rules", "mlpstorage", "submission_checker")
+SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+
+
+def module(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+def imported(path):
+    """Absolute names of all modules that a file imports."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = module(path).split(".")[: -node.level] if node.level else []
+            yield ".".join([*base, *([node.module] if node.module else [])])
+
+
+def test_relative_imports_are_resolved():
+    assert {"rules.facts.base", "rules.errors"} <= set(imported(ROOT / "rules/judge.py"))
+    assert "rules.facts.base" in set(imported(ROOT / "rules/facts/checkpointing.py"))
+    assert "rules.facts.base" in set(imported(ROOT / "rules/facts/__init__.py"))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module)
+def test_imports_run_one_way(path):
+    package = path.relative_to(ROOT).parts[0]
+    for name in imported(path):
+        root = name.partition(".")[0]
+        if package == "rules":
+            assert root not in ("mlpstorage", "submission_checker"), name
+        elif package == "mlpstorage":
+            assert root != "submission_checker", name
+            if "results" in path.parts:
+                assert not name.startswith("mlpstorage.") or name.startswith("mlpstorage.results"), name
+        elif root == "mlpstorage":
+            assert name in ("mlpstorage", "mlpstorage.results") or name.startswith("mlpstorage.results."), name
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module)
+def test_no_model_is_named_in_code(path):
+    texts = [
+        node.value
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value
+    ]
+    assert [text for text in texts if text in model_names()] == []
+
+
+def test_limits_are_read_by_predicates_only():
+    limits = [
+        table.stem for table in (ROOT / "rules/book/tables").glob("*.yaml") if load_table(table.stem).kind == "limits"
+    ]
+    assert limits
+    for path in SOURCES:
+        for name in limits:
+            assert f'reference_rows("{name}")' not in path.read_text()
+
+
+def test_every_subject_has_its_own_namespace():
+    namespaces = [model.namespace for model in models().values()]
+    assert len(set(namespaces)) == len(namespaces)
+
+
+@pytest.mark.parametrize("model", models().values(), ids=lambda model: model.subject)
+def test_every_fact_is_described(model):
+    for info in model.fact_infos().values():
+        assert info.description.endswith("."), info.name
