@@ -9,7 +9,7 @@ from typing import Any
 
 from mlpstorage.results.layout import DIVISIONS
 from mlpstorage.results.text import clean
-from rules import Finding, Outcome
+from rules import Finding, Outcome, Report
 
 from .discovery import RESULTS, SYSTEMS
 
@@ -72,10 +72,7 @@ class CheckReport:
     @property
     def checks(self) -> Counter[str]:
         """Totals over all rules."""
-        total: Counter[str] = Counter({outcome.value: 0 for outcome in Outcome})
-        for counts in self.tally.values():
-            total.update(counts)
-        return total
+        return Report(tally=self.tally).checks
 
     @property
     def severities(self) -> Counter[str]:
