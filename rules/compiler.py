@@ -18,7 +18,8 @@ from .expressions import MACROS, ExpressionError, Node, parse
 from .facts.base import Absence
 
 Type = cel.Type
-_SCALARS: Mapping[Any, Any] = {str: Type.STRING, int: Type.INT, float: Type.DOUBLE, bool: Type.BOOL}
+SCALARS: Mapping[Any, Any] = {str: Type.STRING, int: Type.INT, float: Type.DOUBLE, bool: Type.BOOL}
+"""CEL types of the scalar types of facts."""
 _RESERVED = frozenset({"has", "dyn", "type"})
 _CEL_ERROR = re.compile(r"<input>:(\d+):(\d+): (.*)")
 
@@ -46,8 +47,8 @@ def cel_type(python_type: Any) -> Any:
     """CEL type of a fact's Python type; None for lists of records, which only ``each`` may name."""
     if get_origin(python_type) is list:
         (item,) = get_args(python_type)
-        return Type.List(_SCALARS[item]) if item in _SCALARS else None
-    return _SCALARS[python_type]
+        return Type.List(SCALARS[item]) if item in SCALARS else None
+    return SCALARS[python_type]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from .errors import EvaluationFault, RuleLoadError
 from .facts.base import Absence, FactInfo, FactModel, Reason, Source
 from .judge import judge, yielding
 from .outcomes import WORST_FIRST, Outcome, Severity
-from .subjects import Cells, Scope, ancestors, child_model, models
+from .subjects import Cells, Scope, ancestors, models
 from .tables import Table
 
 _PLACE = "example"
@@ -92,8 +92,7 @@ def _build(model: type[FactModel], facts: Mapping[str, Any]) -> FactModel:
         values[field] = value = _value(name, info, facts[name]) if name in facts else _absent(name, Reason.KEY_ABSENT)
         if not isinstance(value, Absence):
             values["sources"][field] = Source(_PLACE)
-    if child_model(model) is not None:
-        values[model.children] = ()
+    values.update({children: () for children in model.children})
     return model.model_validate(values)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args
 
-from .compiler import Type, Variable, cel_type
+from .compiler import SCALARS, Type, Variable, cel_type
 from .facts.base import Absence, FactModel, Reason, Record
 from .tables import CELL_TYPES, Table
 
@@ -30,19 +30,16 @@ def models() -> Mapping[str, type[FactModel]]:
 
 
 @cache
-def child_model(model: type[FactModel]) -> type[FactModel] | None:
-    """The model of the subjects directly below."""
-    if not model.children:
-        return None
-    child: type[FactModel] = get_args(model.model_fields[model.children].annotation)[0]
-    return child
+def child_models(model: type[FactModel]) -> Mapping[str, type[FactModel]]:
+    """The models of the subjects directly below, by the field that lists them."""
+    return {field: get_args(model.model_fields[field].annotation)[0] for field in model.children}
 
 
 @cache
 def ancestors(model: type[FactModel]) -> tuple[type[FactModel], ...]:
     """The models that this one lies in, nearest first."""
     for candidate in models().values():
-        if child_model(candidate) is model:
+        if model in child_models(candidate).values():
             return (candidate, *ancestors(candidate))
     return ()
 
@@ -56,11 +53,10 @@ def variables(model: type[FactModel], item: type[Record] | None, tables: Sequenc
             kind = cel_type(info.type)
             if kind is not None:
                 found[name] = Variable(kind, info.choices, info.unit)
-    child = child_model(model)
-    if child is not None:
+    for field, child in child_models(model).items():
         for name, info in child.fact_infos().items():
-            if info.record is None and cel_type(info.type) is not None and not str(info.type).startswith("list"):
-                found[f"{model.children}.{name.partition('.')[2]}"] = Variable(Type.List(cel_type(info.type)))
+            if info.type in SCALARS:
+                found[f"{field}.{name.partition('.')[2]}"] = Variable(Type.List(cel_type(info.type)))
     if item is not None:
         for name, info in item.fact_infos().items():
             found[name] = Variable(cel_type(info.type), info.choices, info.unit)
@@ -105,8 +101,8 @@ class Scope:
                 return subject.lookup(name)
         if root in self.cells:
             return self._cell(root, rest)
-        if self.chain[0].children == root:
-            return self._column(rest)
+        if root in self.chain[0].children:
+            return self._column(root, rest)
         return self.missing
 
     def _cell(self, table: str, column: str) -> Any:
@@ -123,8 +119,8 @@ class Scope:
             return Absence(f"row:{table}:{key}", Reason.NO_ROW, detail=f"{self.tables[table].title} has no row {key!r}")
         return rows[key][column]
 
-    def _column(self, field: str) -> Any:
-        values = [getattr(child, field) for child in self.chain[0].below()]
+    def _column(self, children: str, field: str) -> Any:
+        values = [getattr(child, field) for child in getattr(self.chain[0], children)]
         return next((value for value in values if isinstance(value, Absence)), values)
 
     def source(self, name: str) -> str:

@@ -144,7 +144,7 @@ class FactModel(BaseModel):
     """Base of all fact models.
 
     Class variables: ``subject`` is the name that rule entries use, ``namespace`` the prefix of its facts,
-    ``children`` the name of the field that lists the subjects below it (empty: none).
+    ``children`` the names of the fields that list the subjects below it, one for each kind.
 
     Instances carry ``path``, the subject's place relative to the results directory (forward slashes; empty at launch),
     and ``sources``, where each stated value was read, by field name.
@@ -154,7 +154,7 @@ class FactModel(BaseModel):
 
     subject: ClassVar[str] = ""
     namespace: ClassVar[str] = ""
-    children: ClassVar[str] = ""
+    children: ClassVar[tuple[str, ...]] = ()
 
     path: str
     sources: Mapping[str, Source] = Field(default_factory=dict)
@@ -185,7 +185,7 @@ class FactModel(BaseModel):
 
     def below(self) -> tuple[FactModel, ...]:
         """The subjects directly below this one."""
-        return tuple(getattr(self, self.children)) if self.children else ()
+        return tuple(child for field in self.children for child in getattr(self, field))
 
     def stated(self) -> Iterator[tuple[str, Any]]:
         """Full name and value of each fact that has a value."""

@@ -129,7 +129,7 @@ class CheckpointingWorkload(FactModel):
 
     subject: ClassVar[str] = "checkpointing_workload"
     namespace: ClassVar[str] = "workload"
-    children: ClassVar[str] = "runs"
+    children: ClassVar[tuple[str, ...]] = ("runs",)
 
     runs: tuple[CheckpointingRun, ...]
 

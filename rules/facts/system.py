@@ -13,7 +13,7 @@ class SystemDescription(FactModel):
 
     subject: ClassVar[str] = "system"
     namespace: ClassVar[str] = "system"
-    children: ClassVar[str] = "workloads"
+    children: ClassVar[tuple[str, ...]] = ("workloads",)
 
     workloads: tuple[CheckpointingWorkload, ...]
 
