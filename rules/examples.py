@@ -92,7 +92,7 @@ def _build(model: type[FactModel], facts: Mapping[str, Any]) -> FactModel:
         values[field] = value = _value(name, info, facts[name]) if name in facts else _absent(name, Reason.KEY_ABSENT)
         if not isinstance(value, Absence):
             values["sources"][field] = Source(_PLACE)
-    values.update({children: () for children in model.children})
+    values.update(dict.fromkeys(model.children, ()))
     return model.model_validate(values)
 
 
