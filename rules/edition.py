@@ -206,13 +206,13 @@ class Edition:
     def evaluate(self, facts: FactModel, *, division: str | None = None, stage: str = SUBMISSION) -> Evaluation:
         """Judge a subject and all below it in one division (by default the one that it claims).
 
-        ``stage`` is "launch" or "submission". Raises ValueError where no division is given and none is stated, and
-        EvaluationFault for a defect of a rule.
+        ``stage`` is "launch" or "submission". A rule that breaks is listed in the evaluation's ``faults``, the others
+        are judged all the same. Raises ValueError where no division is given and none is stated.
         """
         return self.evaluator(facts, stage).evaluate(division or _claimed(facts))
 
     def classify(self, facts: FactModel, *, stage: str = SUBMISSION) -> Classification:
-        """What a run, or a workload with its leaves, is eligible for. Raises EvaluationFault."""
+        """What a run, or a workload with its leaves, is eligible for."""
         return self.evaluator(facts, stage).classify()
 
 

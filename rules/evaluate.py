@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from .compiled import CompiledClause, CompiledRule
+from .errors import EvaluationFault
 from .facts.base import Absence, FactModel, Reason
 from .judge import Judgement, judge, yielding
 from .outcomes import (
@@ -25,6 +26,8 @@ from .tables import Table
 
 LAUNCH = "launch"
 SUBMISSION = "submission"
+NOT_GIVEN = "not given"
+"""Cause id of the facts of subjects above the one that is judged, where they are not given."""
 
 Results = list[tuple[CompiledClause, list[Judgement]]]
 
@@ -49,11 +52,12 @@ class Evaluator:
         missing = (
             Absence("later", Reason.LATER, detail="not looked at before the run")
             if stage == LAUNCH
-            else Absence("not given", Reason.MISSING_FILE, detail="not given")
+            else Absence(NOT_GIVEN, Reason.MISSING_FILE, detail="not given")
         )
         self._scopes = [Scope(chain, tables, cells, missing) for chain in walk(root, above)]
         self._rules = rules
         self._judged: dict[tuple[int, str, str], list[Judgement]] = {}
+        self._faults: list[str] = []
 
     def classify(self) -> Classification:
         """Judge closed, then open. Warnings never decide."""
@@ -107,7 +111,16 @@ class Evaluator:
             tuple(deferred.values()),
             tally,
             explained,
+            tuple(self._faults),
         )
+
+    def _judge(self, rule: CompiledRule, clause: CompiledClause, scope: Scope) -> list[Judgement]:
+        """A rule that breaks is told apart from a subject that fails, and the other rules go on."""
+        try:
+            return judge(rule, clause, scope)
+        except EvaluationFault as fault:
+            self._faults.append(str(fault))
+            return [Judgement(Outcome.UNDETERMINED, scope.chain[0])]
 
     def results(self, rule: CompiledRule, scope: Scope, division: str) -> Results:
         """The rule's clauses on one subject in one division, ``unless`` applied; empty where it has none there."""
@@ -121,7 +134,7 @@ class Evaluator:
                 continue
             key = (id(scope), rule.id, clause.key)
             if key not in self._judged:
-                self._judged[key] = judge(rule, clause, scope)
+                self._judged[key] = self._judge(rule, clause, scope)
             results.append((clause, self._judged[key]))
         yields = yielding(
             (clause, any(item.outcome is Outcome.VIOLATION for item in found)) for clause, found in results

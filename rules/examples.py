@@ -13,6 +13,7 @@ from .compiled import CompiledRule, fact_infos
 from .edition import LoadedSection
 from .entries import Baselines, Example
 from .errors import EvaluationFault, RuleLoadError
+from .evaluate import NOT_GIVEN
 from .facts.base import Absence, FactInfo, FactModel, Reason, Source
 from .judge import judge, yielding
 from .outcomes import WORST_FIRST, Outcome, Severity
@@ -120,7 +121,7 @@ def _value(name: str, info: FactInfo, raw: Any) -> Any:
 
 def scope_of(example: BuiltExample, tables: Mapping[str, Table], cells: Cells) -> Scope:
     """The scope that the example is judged in."""
-    return Scope(example.chain, tables, cells, Absence("not given", Reason.MISSING_FILE, detail="not given"))
+    return Scope(example.chain, tables, cells, Absence(NOT_GIVEN, Reason.MISSING_FILE, detail="not given"))
 
 
 def outcomes(rule: CompiledRule, scope: Scope, division: str) -> dict[str, Outcome]:

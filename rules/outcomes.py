@@ -114,6 +114,8 @@ class Evaluation:
     """Rule id to how often each outcome occurred, one count a subject."""
     explained: Mapping[str, str]
     """Cause id to the fingerprint of the finding that owns it."""
+    faults: tuple[str, ...] = ()
+    """Defects of rules that were met, each with rule and clause; what they left unjudged counts as undetermined."""
 
     @property
     def violates(self) -> bool:

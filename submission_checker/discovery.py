@@ -199,9 +199,7 @@ class _Walker:
             if family in DISCOVERERS:
                 workloads.extend(DISCOVERERS[family](self, f"{path}/{family}", division, path))
         description = str(layout.system_description(division, submitter, name))
-        self.listing.systems.append(
-            SystemDirectory(division, submitter, name, path, description, tuple(workloads))
-        )
+        self.listing.systems.append(SystemDirectory(division, submitter, name, path, description, tuple(workloads)))
 
     def leaves(self, path: str, division: str, system_path: str, workload: str) -> Iterator[Leaf]:
         """The leaves of a workload directory: every directory that a run could have left."""

@@ -18,6 +18,7 @@ from mlpstorage.results.document import Found
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules import Finding
+from rules.evaluate import NOT_GIVEN, SUBMISSION
 from rules.facts import CheckpointingRun, CheckpointingWorkload, FactModel
 
 from .discovery import (
@@ -37,10 +38,6 @@ from .readers.system import NO_DESCRIPTION, described_api, read_description, sys
 from .report import CheckReport, Fault
 from .selection import Selection
 
-SUBMISSION = "submission"
-NOT_GIVEN = "not given"
-"""Cause of facts of a subject above the one that is judged."""
-
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -59,7 +56,7 @@ class Part:
     findings: list[Finding] = field(default_factory=list)
     tally: dict[str, Counter[str]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
-    fault: Fault | None = None
+    faults: list[Fault] = field(default_factory=list)
     runs: int = 0
 
 
@@ -154,6 +151,7 @@ def _judge(part: Part, facts: FactModel, division: str, options: Options) -> Non
     asked = tuple(question for question in evaluation.open_questions if question.absence.cause != NOT_GIVEN)
     concluded = rules.conclude([replace(evaluation, open_questions=asked)])
     part.findings.extend(concluded.findings)
+    part.faults.extend(Fault(facts.path, clean(fault, 500)) for fault in evaluation.faults)
     part.tally.update(concluded.tally)
 
 
@@ -172,13 +170,11 @@ class _faults_kept:  # noqa: N801 - used as a with statement
         message = f"{type(error).__name__}: {clean(str(error), 500)}"
         if self._options.debug:
             message += "\n" + "".join(traceback.format_exception(error))
-        self._part.fault = Fault(self._path, message)
+        self._part.faults.append(Fault(self._path, message))
         return True
 
 
-def _run(
-    work: Callable[[SystemDirectory], Part], tasks: Sequence[SystemDirectory], jobs: int
-) -> Iterator[Part]:
+def _run(work: Callable[[SystemDirectory], Part], tasks: Sequence[SystemDirectory], jobs: int) -> Iterator[Part]:
     """Parts in the order of the tasks, whatever the number of processes."""
     processes = min(jobs, len(tasks))
     if processes <= 1:
@@ -191,15 +187,14 @@ def _run(
         try:
             yield from pool.map(work, tasks, chunksize=chunk)
         except BrokenProcessPool:
-            yield Part(fault=Fault("", "a worker process was killed; the check is incomplete"))
+            yield Part(faults=[Fault("", "a worker process was killed; the check is incomplete")])
 
 
 def _add(report: CheckReport, part: Part) -> None:
     report.findings.extend(part.findings)
     report.remarks.extend(part.remarks)
     report.leaves += part.runs
-    if part.fault is not None:
-        report.faults.append(part.fault)
+    report.faults.extend(part.faults)
     for rule, counts in part.tally.items():
         report.tally.setdefault(rule, Counter()).update(counts)
 

@@ -264,9 +264,7 @@ class _LeafReader:
     def _placement(self) -> None:
         hosts = hosts_of(self.metadata, self.files.launch)
         self._put("num_hosts", self._num_hosts(hosts))
-        processes = first_of(
-            _reading(self.sheet, "num_processes"), self.summary.int("/num_accelerators")
-        )
+        processes = first_of(_reading(self.sheet, "num_processes"), self.summary.int("/num_accelerators"))
         self._put(
             "min_ranks_per_host",
             min_ranks_per_host(self.metadata, self.files.launch, hosts, self._value("num_hosts"), processes),
@@ -447,5 +445,3 @@ def _memory_total(host: Any) -> float | None:
 def _reading(sheet: FactSheet, name: str) -> Found[Any]:
     value = sheet.get(name)
     return value if isinstance(value, Absence) else Reading(value, sheet.sources[name])
-
-

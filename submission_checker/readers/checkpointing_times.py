@@ -64,9 +64,7 @@ def _collected_end(metadata: Document) -> Moment:
     for index, host in enumerate(hosts.value if isinstance(hosts, Reading) else []):
         stamp = _host_stamp(host)
         if stamp is not None and stamp > latest.at:
-            latest = Instant(
-                stamp, metadata.source(f"/cluster_snapshots/end/hosts/{index}/collection_timestamp")
-            )
+            latest = Instant(stamp, metadata.source(f"/cluster_snapshots/end/hosts/{index}/collection_timestamp"))
     return latest
 
 

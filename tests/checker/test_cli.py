@@ -167,9 +167,7 @@ def test_submitters_are_filtered(
     assert json_of(capsys, spoilt.root, *options)[1]["summary"]["submitters"] == submitters
 
 
-def test_an_unknown_submitter_is_answered_with_the_known_ones(
-    spoilt: Tree, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_submitter_is_answered_with_the_known_ones(spoilt: Tree, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, spoilt.root, "--submitter", "nosuch")
     assert code == 2
     assert "acme, globex" in err

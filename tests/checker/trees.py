@@ -70,6 +70,7 @@ DESCRIPTION = {
     }
 }
 
+
 def cases_directory() -> Path:
     """Where the cases lie: MLPSTORAGE_CASES, else shared/cases beside the repository."""
     configured = os.environ.get("MLPSTORAGE_CASES")
