@@ -230,16 +230,6 @@ def _paths(plan: Plan, state: Readiness, paths: dict[str, Any]) -> None:
                 "first run with --num-checkpoints-read 0 and the same model, processes and folder",
             )
         )
-    if paths["same_filesystem"] and plan.division == "whatif":
-        state.problems.append(
-            Problem(
-                "filesystem",
-                f"{plan.checkpoint_folder} and {plan.results_dir} lie on one filesystem; "
-                "rule 4.4.2 forbids that outside whatif",
-                "name a results directory elsewhere: --results-dir",
-                blocking=False,
-            )
-        )
 
 
 def _divisible(plan: Plan, state: Readiness) -> None:

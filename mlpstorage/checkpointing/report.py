@@ -53,8 +53,8 @@ class Reporter:
             self.say(f"whatif: any size may run; not for submission (judged as closed: {decision.verdict})", "bold")
             if decision.advice:
                 self.say("A closed run would be refused:")
-            for finding in decision.advice:
-                self.say(f"{finding.rule} {finding.message}", "dim", indent=2)
+            self._advice(decision.advice)
+            self._later(decision)
             return
         if decision.allowed:
             self.say(f"LEGAL in {decision.division}: {_asked(plan)} (edition {decision.edition})", "bold green")
@@ -62,10 +62,29 @@ class Reporter:
             self.say(f"FORBIDDEN in {decision.division}: {_asked(plan)} (edition {decision.edition})", "bold red")
         self._findings(decision.forbidding, "red")
         self._findings(decision.remarks, "yellow")
-        if not decision.allowed:
+        if decision.allowed:
+            self._later(decision)
+        else:
             if decision.division == "closed" and decision.verdict == "open":
                 self.say("The open division accepts this run as it is: mlpstorage checkpointing run open ...", "bold")
             self.say("Nothing was started.")
+
+    def probed(self, before: Decision, after: Decision) -> None:
+        """What the probed facts add to a decision that still allows the run."""
+        known = {finding.fingerprint for finding in (*before.remarks, *before.advice)}
+        self._advice(finding for finding in after.advice if finding.fingerprint not in known)
+        self._findings((finding for finding in after.remarks if finding.fingerprint not in known), "yellow")
+
+    def _advice(self, findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            self.say(f"{finding.rule} {finding.message}", "dim", indent=2)
+
+    def _later(self, decision: Decision) -> None:
+        """Which rules still have something to say, and when."""
+        for stage, when in (("probe", "once the machine is probed"), ("run", "after the run")):
+            waiting = dict.fromkeys(item.rule for item in decision.deferred if item.known == stage)
+            if waiting:
+                self.say(f"Judged {when}: {', '.join(waiting)}", "dim")
 
     def _findings(self, findings: Iterable[Finding], style: str) -> None:
         for finding in findings:

@@ -133,6 +133,7 @@ def _start(plan: Plan, edition: rules.Edition, decision: Decision, answer: _Answ
         answer.reporter.decision(plan, again)
         answer.reporter.problems(state.problems)
         return Exit.FORBIDDEN
+    answer.reporter.probed(decision, again)
     answer.reporter.problems(state.problems)
     if not state.ready:
         return Exit.NOT_READY

@@ -82,11 +82,11 @@ def test_values_are_quoted_for_hydra_where_they_must(value: str, quoted: str) ->
     assert command.quoted(value) == quoted
 
 
-@pytest.mark.parametrize("value", ["/mnt/a b", "it's", "a=b,{c}[d]", "x\\", "x\\'y", "1e5", "null", "tab\there"])
+@pytest.mark.parametrize("value", ["/mnt/a b", "it's", "a=b,{c}[d]", "x\\", "x\\'y", "tab\there"])
 def test_hydra_reads_the_quoted_value_back(value: str) -> None:
     grammar = pytest.importorskip("hydra.core.override_parser.overrides_parser", reason="hydra is not installed")
     (override,) = grammar.OverridesParser.create().parse_overrides([f"++k={command.quoted(value)}"])
-    assert str(override.value()) in (value, str(yaml.safe_load(value)))
+    assert override.value() == value
 
 
 @pytest.mark.parametrize("model", derived.model_names())

@@ -133,6 +133,12 @@ def test_the_reader_finds_the_facts_that_the_gate_judged(completed: tuple[Path, 
         assert item.config == item.overrides == item.command, item.name
 
 
+def test_probed_facts_are_judged_and_told(completed: tuple[Path, str]) -> None:
+    leaf, output = completed
+    assert "4.4.2" in {finding["rule"] for finding in metadata(leaf)["launch_findings"]}
+    assert re.search(r"4\.4\.2 .*one filesystem", " ".join(output.split()))
+
+
 def test_progress_is_shown(completed: tuple[Path, str]) -> None:
     _, output = completed
     assert re.search(r"writing checkpoint 2 of 2: [0-9.]+ GiB/s", output)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from running import Tool, listing
+from running import Tool, listing, tool_environment
 
 RUN = ("checkpointing", "run")
 
@@ -155,3 +157,23 @@ def test_those_scripts_do_leave_a_trace_when_a_legal_run_is_started(tool: Tool, 
     assert answer.returncode == 3
     assert "mpirun" in trace.read_text()
     assert listing(work) == []
+
+
+def test_the_gates_json_answer_imports_no_user_interface_and_no_benchmark() -> None:
+    script = (
+        "import sys; from mlpstorage.cli import main\n"
+        "main(['checkpointing', 'run', 'closed', '--model', 'llama3-8b', '--dry-run', '--format', 'json'])\n"
+        "heavy = {'typer', 'rich', 'mpi4py', 'torch', 'numpy', 'jinja2', 'mlpstorage.rules_cmd', 'submission_checker'}\n"
+        "print('imported:', sorted(heavy & set(sys.modules)))\n"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", script], env=tool_environment(), capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.endswith("imported: []\n")
+
+
+def test_help_states_the_exit_codes(tool: Tool) -> None:
+    answer = tool(*RUN, "--help")
+    assert answer.returncode == 0
+    assert all(f"  {code} " in answer.stdout for code in (0, 1, 2, 3, 4, 5, 130))
+    assert tool("--help").returncode == tool("checkpointing", "--help").returncode == 0

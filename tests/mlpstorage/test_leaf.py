@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import time
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 from running import listing
 
-from mlpstorage.checkpointing import leaf, progress
+from mlpstorage.checkpointing import gate, leaf, progress
 from mlpstorage.checkpointing.exits import UsageError
+from mlpstorage.checkpointing.launch import launch_workload
 from mlpstorage.checkpointing.options import parse
 from mlpstorage.checkpointing.plan import Plan
+from mlpstorage.checkpointing.readiness import Readiness
 from mlpstorage.results import write
 
 START = datetime(2026, 7, 1, 23, 59, 58, 500000)
@@ -105,3 +109,42 @@ def test_progress_is_read_from_dlio_lines() -> None:
     )
     assert str(done) == "reading checkpoint 3 of 5: 41.882 GiB/s (2.50 s)"
     assert progress.step("[OUTPUT] Loaded model checkpoint in 0.1 seconds", 10, 5) is None
+
+
+@pytest.mark.parametrize(
+    ("division", "arguments", "verification"),
+    [("closed", [], "CLOSED"), ("open", [], "CLOSED"), ("open", ["-n", "4"], "OPEN"), ("whatif", [], None)],
+)
+def test_metadata_holds_the_gates_verdict_not_the_division(
+    tmp_path: Path, division: str, arguments: list[str], verification: str | None
+) -> None:
+    document = recorded(plan(tmp_path, *arguments, division=division), tmp_path / "20260701_235958").metadata()
+    assert (document["verification"], document["args"]["mode"]) == (verification, division)
+    assert document["fsync_effective"] == "unknown"
+    assert document["utc_offset"] == leaf.utc_offset(START)
+    assert json.loads(json.dumps(document)) == document
+
+
+def recorded(asked: Plan, place: Path) -> leaf.Record:
+    decision = gate.decide(gate.load_edition(""), launch_workload(asked), asked.division)
+    return leaf.Record(
+        plan=asked, organisation="acme", system="fast", decision=decision, readiness=Readiness(), leaf=place,
+        argv=["mpirun", "a b"], started=START,
+    )  # fmt: skip
+
+
+def test_the_recorded_command_can_be_split_again(tmp_path: Path) -> None:
+    document = recorded(plan(tmp_path), tmp_path).metadata()
+    assert shlex.split(document["executed_command"]) == ["mpirun", "a b"]
+
+
+@pytest.mark.parametrize(
+    ("zone", "moment", "offset"),
+    [("America/Denver", START, "-06:00"), ("Asia/Kolkata", START, "+05:30"), ("UTC", START, "+00:00")],
+)
+def test_offset_of_local_times(monkeypatch: pytest.MonkeyPatch, zone: str, moment: datetime, offset: str) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    assert leaf.utc_offset(moment) == offset
+    monkeypatch.undo()
+    time.tzset()
