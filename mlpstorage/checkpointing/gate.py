@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import rules
-from rules.facts import CheckpointingWorkload
+from rules.facts.checkpointing import CheckpointingWorkload
 
 from .exits import UsageError
 

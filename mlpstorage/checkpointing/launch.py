@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rules.derived import checkpointing as derived
-from rules.facts import Absence, CheckpointingRun, CheckpointingWorkload, FactSheet, Known, Reason, Source
+from rules.facts import Absence, FactSheet, Known, Reason, Source
+from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload
 
 from .plan import Plan
 
@@ -39,7 +40,7 @@ def launch_workload(plan: Plan, probes: ProbeFacts | None = None) -> Checkpointi
     sheet.put("combined", writes > 0 and reads > 0, counts)
     sheet.put("checkpoints_written", writes, run.sources["num_checkpoints_write"])
     _rest_is_later(sheet, CheckpointingWorkload)
-    return sheet.build(CheckpointingWorkload, "", runs=(run.build(CheckpointingRun, ""),))
+    return sheet.build(CheckpointingWorkload, "", [run.build(CheckpointingRun, "")])
 
 
 def _run_sheet(plan: Plan, probes: ProbeFacts | None) -> FactSheet:

@@ -32,7 +32,7 @@ _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HOST = re.compile(r"[A-Za-z0-9_.:%-]+")
 _SECRET = re.compile(
-    r"(^|[_.])(secrets?|passw(or)?d|tokens?|credentials?|(access|secret|api|private)_?key(_id)?)($|[_.=])",
+    r"(^|[_.])(secrets?|passw(or)?d|token|credentials?|(access|secret|api|private)_?key(_id)?)($|[_.=])",
     re.IGNORECASE,
 )
 _SECRET_URL = re.compile(r"://[^/@\s]+:[^/@\s]+@")
@@ -83,8 +83,10 @@ def parser() -> argparse.ArgumentParser:
     add("--hosts", action="extend", nargs="+", metavar="HOST[:SLOTS]", help="client hosts (default: this one)")
     add("--checkpoint-folder", metavar="DIR", help="root of the checkpoints (default: ./checkpoints)")
     add("--results-dir", metavar="DIR", help="root of the results tree (default: ./results)")
-    add("--num-checkpoints-write", metavar="N", help="checkpoints to write (default: 10)")
-    add("--num-checkpoints-read", metavar="N", help="checkpoints to read (default: 10)")
+    reference = reference_rows("checkpointing-workload")
+    for verb, key in (("write", WRITE_KEY), ("read", READ_KEY)):
+        text = f"checkpoints to {verb} (default: {reference[key]['value']})"
+        add(f"--num-checkpoints-{verb}", metavar="N", help=text)
     add("--accelerator-type", metavar="T", help="accelerator that the ranks stand for, e.g. b200")
     add("--systemname", metavar="S", help="system under test; names the results")
     add("--orgname", metavar="O", help="submitter (default: orgname in RESULTS_DIR/mlperf-results.yaml)")
@@ -93,7 +95,7 @@ def parser() -> argparse.ArgumentParser:
     add("--o-direct", action="store_true", help="open files with O_DIRECT (file API)")
     add("--client-host-memory-in-gb", metavar="GB", help="memory of a client, where the probe cannot tell")
     add("--mpi-bin", metavar="PATH", help="mpirun, or an mpiexec that takes --ppn (default: mpirun)")
-    add("--mpi-params", action="append", metavar="ARGS", help="further arguments for mpirun, in one text")
+    add("--mpi-params", action="append", metavar="ARGS", help="more for mpirun: --mpi-params='--bind-to core'")
     add("--mpi-btl", choices=("auto", "vader", "tcp"), help="transport of Open MPI (default: its own choice)")
     add("--oversubscribe", action="store_true", help="let mpirun place more ranks than slots")
     add("--allow-run-as-root", action="store_true", help="passed on to mpirun")

@@ -163,7 +163,7 @@ def test_the_gates_json_answer_imports_no_user_interface_and_no_benchmark() -> N
     script = (
         "import sys; from mlpstorage.cli import main\n"
         "main(['checkpointing', 'run', 'closed', '--model', 'llama3-8b', '--dry-run', '--format', 'json'])\n"
-        "heavy = {'typer', 'rich', 'mpi4py', 'torch', 'numpy', 'jinja2', 'mlpstorage.rules_cmd', 'submission_checker'}\n"
+        "heavy = {'typer', 'rich', 'mpi4py', 'torch', 'numpy', 'mlpstorage.rules_cmd', 'submission_checker'}\n"
         "print('imported:', sorted(heavy & set(sys.modules)))\n"
     )
     answer = subprocess.run(

@@ -7,7 +7,8 @@ import pytest
 from mlpstorage.checkpointing.launch import ProbeFacts, launch_workload
 from mlpstorage.checkpointing.options import parse
 from mlpstorage.checkpointing.plan import Plan
-from rules.facts import Absence, CheckpointingWorkload, FactModel, Known, Reason
+from rules.facts import Absence, FactModel, Known, Reason
+from rules.facts.checkpointing import CheckpointingWorkload
 
 
 def plan(*arguments: str, division: str = "closed", model: str = "llama3-8b") -> Plan:

@@ -13,7 +13,8 @@ from replay import plan_from_metadata
 from mlpstorage.checkpointing.launch import launch_workload
 from mlpstorage.results import layout
 from mlpstorage.results.files import Root
-from rules.facts import Absence, CheckpointingRun, Reason
+from rules.facts import Absence, Reason
+from rules.facts.checkpointing import CheckpointingRun
 from submission_checker.discovery import walk
 from submission_checker.readers.checkpointing import read_workload
 
