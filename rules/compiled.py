@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from .compiler import CompileError, Environment, Expression, Template, Type, Variable, cel_type
 from .entries import Clause, ClausePatch, Rule
-from .facts.base import FactInfo, FactModel, Known, Record
+from .facts.base import MODELS, FactInfo, FactModel, Known, Record
 from .outcomes import Severity
-from .subjects import ancestors, models, variables
+from .subjects import ancestors, variables
 from .tables import CELL_TYPES, Table
 
 Fail = Callable[[str, str, int], Exception]
@@ -137,9 +137,9 @@ class Compiler:
     def clause(self, rule: Rule, key: str, clause: Clause, fail: Fail) -> CompiledClause:
         """Compile one clause. Raises what ``fail`` makes."""
         subject = clause.subject or rule.subject
-        if subject not in models():
-            raise fail(f"no such subject: {subject}; there are: {', '.join(sorted(models()))}", "subject", 0)
-        model = models()[subject]
+        if subject not in MODELS:
+            raise fail(f"no such subject: {subject}; there are: {', '.join(sorted(MODELS))}", "subject", 0)
+        model = MODELS[subject]
         infos = fact_infos(model)
         for name, key_name in (
             (clause.present, "present"),

@@ -17,7 +17,7 @@ from .errors import RuleLoadError, UnknownEditionError, UnknownRuleError
 from .evaluate import SUBMISSION, Evaluator
 from .facts.base import FactModel
 from .outcomes import Classification, Evaluation
-from .subjects import Cells
+from .subjects import Cells, load_models
 from .tables import BOOK, Table, load_table
 
 _M = TypeVar("_M", bound=BaseModel)
@@ -95,6 +95,10 @@ def load_section(number: str) -> LoadedSection:
 def read_section(path: Path) -> LoadedSection:
     """A section file, with the tables and baselines of the book. Raises RuleLoadError."""
     section, document = _load(path, Section)
+    try:
+        load_models(section.facts)
+    except ImportError as error:
+        raise RuleLoadError(f"facts: {error}", path, document.line(("facts",))) from error
     baselines, baseline_document = _load(BOOK / "baselines" / f"{section.baselines}.yaml", Baselines)
     loaded = LoadedSection(
         section, document, tuple(load_table(name) for name in section.tables), baselines, baseline_document

@@ -207,6 +207,8 @@ class Section(_Strict):
     title: str
     workload: str
     """Name that ``rules matrix`` and the results tree use, e.g. checkpointing."""
+    facts: list[str]
+    """Modules under ``rules.facts`` with the fact models of the section's subjects."""
     tables: list[str]
     baselines: str
     headings: dict[str, str]

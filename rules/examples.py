@@ -14,10 +14,10 @@ from .edition import LoadedSection
 from .entries import Baselines, Example
 from .errors import EvaluationFault, RuleLoadError
 from .evaluate import NOT_GIVEN
-from .facts.base import Absence, FactInfo, FactModel, Reason, Source
+from .facts.base import MODELS, Absence, FactInfo, FactModel, Reason, Source
 from .judge import judge, yielding
 from .outcomes import WORST_FIRST, Outcome, Severity
-from .subjects import Cells, Scope, ancestors, models
+from .subjects import Cells, Scope, ancestors
 from .tables import Table
 
 _PLACE = "example"
@@ -66,7 +66,7 @@ def build_chain(baselines: Baselines, base: str, given: Mapping[str, Any]) -> tu
     Raises ValueError for an unknown baseline or fact, and for a value that does not fit.
     """
     baseline = baselines.baselines[base]
-    model = models()[baseline.subject]
+    model = MODELS[baseline.subject]
     facts = {**_baseline_facts(baselines, base), **given}
     infos = fact_infos(model)
     unknown = sorted(set(facts) - set(infos))
@@ -93,7 +93,6 @@ def _build(model: type[FactModel], facts: Mapping[str, Any]) -> FactModel:
         values[field] = value = _value(name, info, facts[name]) if name in facts else _absent(name, Reason.KEY_ABSENT)
         if not isinstance(value, Absence):
             values["sources"][field] = Source(_PLACE)
-    values.update(dict.fromkeys(model.children, ()))
     return model.model_validate(values)
 
 

@@ -94,7 +94,7 @@ def launch_facts(edition: Edition, model: str, processes: int, declared: bool) -
     workload = planned(
         build_chain(baselines, _BASE_WORKLOAD, {"workload.model": model, "workload.checkpoint_size_gib": size})[0]
     )
-    return workload.model_copy(update={"runs": (run,)})
+    return workload.model_copy(update={"below": (run,)})
 
 
 def planned(subject: FactModel) -> FactModel:

@@ -6,13 +6,14 @@ directly below it (``runs.num_processes``: a list), and the tables. The nesting 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, get_args
+from importlib import import_module
+from typing import Any
 
 from .compiler import SCALARS, Type, Variable, cel_type
-from .facts.base import Absence, FactModel, Reason, Record
+from .facts.base import MODELS, Absence, FactModel, Reason, Record
 from .tables import CELL_TYPES, Table
 
 ITEM = "item"
@@ -23,25 +24,24 @@ Cells = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """Table name to row to column to value, for one edition."""
 
 
-@cache
-def models() -> Mapping[str, type[FactModel]]:
-    """Fact models by subject name."""
-    return {model.subject: model for model in FactModel.__subclasses__()}
+def load_models(modules: Iterable[str]) -> None:
+    """Import fact models by the name of their module under ``rules.facts``. Raises ImportError."""
+    for name in modules:
+        import_module(f"rules.facts.{name}")
 
 
-@cache
 def child_models(model: type[FactModel]) -> Mapping[str, type[FactModel]]:
-    """The models of the subjects directly below, by the field that lists them."""
-    return {field: get_args(model.model_fields[field].annotation)[0] for field in model.children}
+    """The loaded models of the subjects directly below, by their plural."""
+    return {child.plural: child for child in MODELS.values() if child.parent == model.subject}
 
 
 @cache
 def ancestors(model: type[FactModel]) -> tuple[type[FactModel], ...]:
     """The models that this one lies in, nearest first."""
-    for candidate in models().values():
-        if model in child_models(candidate).values():
-            return (candidate, *ancestors(candidate))
-    return ()
+    if not model.parent:
+        return ()
+    parent = MODELS[model.parent]
+    return (parent, *ancestors(parent))
 
 
 def variables(model: type[FactModel], item: type[Record] | None, tables: Sequence[Table]) -> dict[str, Variable]:
@@ -101,7 +101,7 @@ class Scope:
                 return subject.lookup(name)
         if root in self.cells:
             return self._cell(root, rest)
-        if root in self.chain[0].children:
+        if root in child_models(type(self.chain[0])):
             return self._column(root, rest)
         return self.missing
 
@@ -120,7 +120,7 @@ class Scope:
         return rows[key][column]
 
     def _column(self, children: str, field: str) -> Any:
-        values = [getattr(child, field) for child in getattr(self.chain[0], children)]
+        values = [getattr(child, field) for child in self.chain[0].below if child.plural == children]
         return next((value for value in values if isinstance(value, Absence)), values)
 
     def source(self, name: str) -> str:
@@ -138,5 +138,5 @@ def walk(root: FactModel, above: tuple[FactModel, ...] = ()) -> Iterator[tuple[F
     """Each subject below and including ``root`` as a chain: itself, then what it lies in."""
     chain = (root, *above)
     yield chain
-    for child in root.below():
+    for child in root.below:
         yield from walk(child, chain)

@@ -19,7 +19,8 @@ from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules import Finding
 from rules.evaluate import NOT_GIVEN, SUBMISSION
-from rules.facts import CheckpointingRun, CheckpointingWorkload, FactModel
+from rules.facts import FactModel
+from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload
 
 from .discovery import (
     LEVELS,

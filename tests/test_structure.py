@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rules.derived.checkpointing import model_names
-from rules.subjects import models
+from rules.facts.base import MODELS
 from rules.tables import load_table
 
 ROOT = Path(__file__).parents[1]
@@ -70,11 +70,11 @@ def test_limits_are_read_by_predicates_only():
 
 
 def test_every_subject_has_its_own_namespace():
-    namespaces = [model.namespace for model in models().values()]
+    namespaces = [model.namespace for model in MODELS.values()]
     assert len(set(namespaces)) == len(namespaces)
 
 
-@pytest.mark.parametrize("model", models().values(), ids=lambda model: model.subject)
+@pytest.mark.parametrize("model", MODELS.values(), ids=lambda model: model.subject)
 def test_every_fact_is_described(model):
     for info in model.fact_infos().values():
         assert info.description.endswith("."), info.name

@@ -100,7 +100,7 @@ def derive_workload(path: str, invocations: Iterable[Invocation]) -> Checkpointi
     sheet.put("overlap", *_overlap(ordered))
     _gap(sheet, path, ordered)
     _durations(sheet, path, ordered)
-    return sheet.build(CheckpointingWorkload, path, runs=tuple(runs))
+    return sheet.build(CheckpointingWorkload, path, runs)
 
 
 def _first(*moments: Moment) -> Moment:

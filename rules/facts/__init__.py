@@ -1,23 +1,8 @@
-"""Fact models: everything that rules may ask about a subject. Adapters fill them, rules read them."""
+"""Fact models: everything that rules may ask about a subject. Adapters fill them, rules read them.
+
+Each kind of subject has its module here; a section of the book names the modules that it needs.
+"""
 
 from .base import Absence, Fact, FactInfo, FactModel, FactSheet, Known, Reason, Record, Source
-from .checkpointing import CheckpointingRun, CheckpointingWorkload, LeafFile, Parameter, StatedParameter
-from .system import SystemDescription
 
-__all__ = [
-    "Absence",
-    "CheckpointingRun",
-    "CheckpointingWorkload",
-    "Fact",
-    "FactInfo",
-    "FactModel",
-    "FactSheet",
-    "Known",
-    "LeafFile",
-    "Parameter",
-    "Reason",
-    "Record",
-    "Source",
-    "StatedParameter",
-    "SystemDescription",
-]
+__all__ = ["Absence", "Fact", "FactInfo", "FactModel", "FactSheet", "Known", "Reason", "Record", "Source"]

@@ -7,7 +7,7 @@ or an :class:`Absence`; a fact that is neither is a bug in the adapter and fails
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
@@ -143,21 +143,29 @@ class Record(BaseModel):
 class FactModel(BaseModel):
     """Base of all fact models.
 
-    Class variables: ``subject`` is the name that rule entries use, ``namespace`` the prefix of its facts,
-    ``children`` the names of the fields that list the subjects below it, one for each kind.
+    Class variables: ``subject`` is the name that rule entries use, ``namespace`` the prefix of its facts, ``parent``
+    the subject that it lies in, ``plural`` the prefix of its columns, as rules on the parent read them.
 
     Instances carry ``path``, the subject's place relative to the results directory (forward slashes; empty at launch),
-    and ``sources``, where each stated value was read, by field name.
+    ``sources``, where each stated value was read, by field name, and ``below``, the subjects that lie in this one.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=True)
 
     subject: ClassVar[str] = ""
     namespace: ClassVar[str] = ""
-    children: ClassVar[tuple[str, ...]] = ()
+    parent: ClassVar[str] = ""
+    plural: ClassVar[str] = ""
 
     path: str
     sources: Mapping[str, Source] = Field(default_factory=dict)
+    below: tuple[FactModel, ...] = ()
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Register the model under its subject."""
+        super().__pydantic_init_subclass__(**kwargs)
+        MODELS[cls.subject] = cls
 
     @classmethod
     @cache
@@ -183,16 +191,16 @@ class FactModel(BaseModel):
         """Where the fact with this full name was read, if it has a value."""
         return self.sources.get(name.partition(".")[2])
 
-    def below(self) -> tuple[FactModel, ...]:
-        """The subjects directly below this one."""
-        return tuple(child for field in self.children for child in getattr(self, field))
-
     def stated(self) -> Iterator[tuple[str, Any]]:
         """Full name and value of each fact that has a value."""
         for name in self.fact_infos():
             value = self.lookup(name)
             if not isinstance(value, Absence):
                 yield name, value
+
+
+MODELS: dict[str, type[FactModel]] = {}
+"""The fact models that are loaded, by subject."""
 
 
 @dataclass(slots=True)
@@ -216,9 +224,9 @@ class FactSheet:
         """The value or absence that was put under this field name."""
         return self.values[name]
 
-    def build(self, model: type[M], path: str, **children: Any) -> M:
+    def build(self, model: type[M], path: str, below: Iterable[FactModel] = ()) -> M:
         """Make the model. Raises pydantic.ValidationError where a fact was neither stated nor declared absent."""
-        return model.model_validate({**self.values, **children, "path": path, "sources": self.sources})
+        return model.model_validate({**self.values, "path": path, "sources": self.sources, "below": tuple(below)})
 
 
 M = TypeVar("M", bound=FactModel)

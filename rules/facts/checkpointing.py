@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from .base import Fact, FactModel, Float, Int, Known, Record, fact
+from .files import LeafFile
 
 Division = Literal["closed", "open", "whatif"]
 Api = Literal["file", "object"]
@@ -29,25 +30,13 @@ class StatedParameter(Record):
     command: str = fact("Value in the executed command line.", known=Known.RUN)
 
 
-class LeafFile(Record):
-    """One file of a leaf that facts are read from."""
-
-    name: str = fact("File name, relative to the leaf.", known=Known.RUN)
-    path: str = fact("Path relative to the results directory.", known=Known.RUN)
-    role: Literal["summary", "metadata", "config", "other"] = fact("What the file is for.", known=Known.RUN)
-    state: Literal["ok", "missing", "empty", "damaged", "refused", "placeholder"] = fact(
-        "'damaged': not what the format says; 'refused': not read for safety (link, device, size, depth).",
-        known=Known.RUN,
-    )
-    detail: str = fact("What is wrong, in a few words; empty where nothing is.", known=Known.RUN)
-    cause: str = fact("Cause id that the absences of this file's facts carry.", known=Known.RUN)
-
-
 class CheckpointingRun(FactModel):
     """One invocation: a run leaf (YYYYMMDD_HHMMSS directory), or the run that a command line asks for."""
 
     subject: ClassVar[str] = "checkpointing_run"
     namespace: ClassVar[str] = "run"
+    parent: ClassVar[str] = "checkpointing_workload"
+    plural: ClassVar[str] = "runs"
 
     division: Fact[Division] = fact("Division claimed: path segment, or the command's.", known=Known.PLAN)
     recorded_division: Fact[str] = fact(
@@ -129,9 +118,8 @@ class CheckpointingWorkload(FactModel):
 
     subject: ClassVar[str] = "checkpointing_workload"
     namespace: ClassVar[str] = "workload"
-    children: ClassVar[tuple[str, ...]] = ("runs",)
-
-    runs: tuple[CheckpointingRun, ...]
+    parent: ClassVar[str] = "system"
+    plural: ClassVar[str] = "workloads"
 
     division: Fact[Division] = fact("Division claimed.", known=Known.PLAN)
     model: Fact[str] = fact("Model of the workload's runs.", known=Known.PLAN)
@@ -175,3 +163,8 @@ class CheckpointingWorkload(FactModel):
     interval_seconds: Fact[Float] = fact(
         "End of the last checkpoint write to the start of the first checkpoint read.", known=Known.RUN, unit="s"
     )
+
+    @property
+    def runs(self) -> tuple[CheckpointingRun, ...]:
+        """The workload's leaves."""
+        return tuple(child for child in self.below if isinstance(child, CheckpointingRun))

@@ -1,21 +1,19 @@
-"""Facts of a system description (``systems/<name>.yaml``) that checkpointing rules ask for."""
+"""Facts of a system: what its description (``systems/<name>.yaml``) says."""
 
 from __future__ import annotations
 
 from typing import ClassVar, Literal
 
 from .base import Fact, FactModel, Int, Known, fact
-from .checkpointing import CheckpointingWorkload, LeafFile
+from .files import LeafFile
 
 
-class SystemDescription(FactModel):
-    """One described system with the checkpointing workloads that ran on it."""
+class System(FactModel):
+    """One described system with the workloads that ran on it."""
 
     subject: ClassVar[str] = "system"
     namespace: ClassVar[str] = "system"
-    children: ClassVar[tuple[str, ...]] = ("workloads",)
-
-    workloads: tuple[CheckpointingWorkload, ...]
+    plural: ClassVar[str] = "systems"
 
     benchmark_api: Fact[Literal["file", "object"]] = fact("Protocol that the benchmark used.", known=Known.RUN)
     multi_host: Fact[bool] = fact("Several hosts can use the system at once.", known=Known.RUN)

@@ -18,16 +18,8 @@ from mlpstorage.results.layout import DIVISIONS, STDOUT_LOG
 from mlpstorage.results.text import clean
 from rules.derived import checkpointing as derived
 from rules.derived.workload import Invocation, derive_workload
-from rules.facts import (
-    Absence,
-    CheckpointingRun,
-    CheckpointingWorkload,
-    FactSheet,
-    Reason,
-    Source,
-    StatedParameter,
-)
-from rules.facts.checkpointing import Division
+from rules.facts import Absence, FactSheet, Reason, Source
+from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload, Division, StatedParameter
 
 from ..discovery import Leaf, WorkloadDirectory
 from .checkpointing_files import LeafDocuments

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from mlpstorage.results.document import Document, Found, Reading, as_choice
 from mlpstorage.results.text import clean
-from rules.facts import FactSheet, LeafFile
+from rules.facts import FactSheet
+from rules.facts.files import LeafFile
 
 Role = Literal["summary", "metadata", "config", "other"]
 

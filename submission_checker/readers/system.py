@@ -6,7 +6,8 @@ from typing import Any
 
 from mlpstorage.results.document import Document, Found, InvalidValueError, as_int, as_strict_bool, read_yaml
 from mlpstorage.results.files import Root
-from rules.facts import Absence, CheckpointingWorkload, FactSheet, Reason, Source, SystemDescription
+from rules.facts import Absence, FactModel, FactSheet, Reason, Source
+from rules.facts.system import System
 
 from .common import as_api, leaf_file, put
 
@@ -26,7 +27,7 @@ def described_api(document: Document) -> Found[str]:
     return document.read(f"{_SOLUTION}/architecture/benchmark_API", as_api)
 
 
-def system_facts(document: Document, workloads: tuple[CheckpointingWorkload, ...]) -> SystemDescription:
+def system_facts(document: Document, workloads: tuple[FactModel, ...]) -> System:
     """The description's facts over the workloads that ran on the system."""
     sheet = FactSheet()
 
@@ -37,7 +38,7 @@ def system_facts(document: Document, workloads: tuple[CheckpointingWorkload, ...
     put(sheet, "remap_time_seconds", document.read(f"{capabilities}/remap_time_in_seconds", _as_seconds))
     directory = document.path.rpartition("/")[0]
     sheet.put("files", [leaf_file(document, "other", directory)], Source(document.path))
-    return sheet.build(SystemDescription, document.path, workloads=workloads)
+    return sheet.build(System, document.path, workloads)
 
 
 def _as_seconds(value: Any) -> int:

@@ -11,7 +11,8 @@ import pytest
 from trees import DELETE, GIB, Tree, combined, pair
 
 from mlpstorage.results.files import Root
-from rules.facts import Absence, CheckpointingRun, CheckpointingWorkload, Reason
+from rules.facts import Absence, Reason
+from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload
 from submission_checker.discovery import walk
 from submission_checker.readers.checkpointing import read_workload
 from submission_checker.readers.system import described_api, read_description

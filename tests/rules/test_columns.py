@@ -3,8 +3,8 @@
 import rules
 from rules.compiler import Environment
 from rules.examples import build_chain
-from rules.facts import CheckpointingWorkload
 from rules.facts.base import Absence, Reason
+from rules.facts.checkpointing import CheckpointingWorkload
 from rules.subjects import Scope, variables
 
 BASELINES = rules.load_edition("3.0").section_of("4.6.1").baselines
@@ -13,7 +13,7 @@ COUNTS = Environment(variables(CheckpointingWorkload, None, ())).compile("runs.n
 
 def scope(*counts):
     runs = tuple(build_chain(BASELINES, "run-8b", {"run.num_processes": count})[0] for count in counts)
-    workload = build_chain(BASELINES, "combined-8b", {})[0].model_copy(update={"runs": runs})
+    workload = build_chain(BASELINES, "combined-8b", {})[0].model_copy(update={"below": runs})
     return Scope((workload,), {}, {}, Absence("not given", Reason.MISSING_FILE))
 
 

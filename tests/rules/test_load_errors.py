@@ -13,6 +13,7 @@ HEAD = """\
 section: "9"
 title: Test
 workload: checkpointing
+facts: [system, checkpointing]
 tables: [checkpointing-models, checkpointing-limits, accelerators]
 baselines: checkpointing
 headings: {"9": Test}
@@ -45,57 +46,57 @@ def test_the_rule_itself_loads(tmp_path):
 
 REQUIRE = "require: run.num_processes == 8"
 CASES = {
-    "a misspelt fact": (REQUIRE, "require: run.num_proceses == 8", 12, r"undeclared reference to 'run.num_proceses'"),
-    "an int compared with a text": (REQUIRE, "require: run.num_processes == '8'", 12, "no matching overload"),
-    "an int compared with a float": (REQUIRE, "require: run.num_processes == 8.0", 12, "no matching overload"),
-    "not a bool": (REQUIRE, "require: run.num_processes + 8", 12, "must be BOOL, is INT"),
-    "a syntax error": (REQUIRE, "require: run.num_processes == ", 12, "unexpected end"),
-    "has() on a fact": (REQUIRE, "require: has(run.num_processes)", 12, r"has\(\) is not allowed"),
+    "a misspelt fact": (REQUIRE, "require: run.num_proceses == 8", 13, r"undeclared reference to 'run.num_proceses'"),
+    "an int compared with a text": (REQUIRE, "require: run.num_processes == '8'", 13, "no matching overload"),
+    "an int compared with a float": (REQUIRE, "require: run.num_processes == 8.0", 13, "no matching overload"),
+    "not a bool": (REQUIRE, "require: run.num_processes + 8", 13, "must be BOOL, is INT"),
+    "a syntax error": (REQUIRE, "require: run.num_processes == ", 13, "unexpected end"),
+    "has() on a fact": (REQUIRE, "require: has(run.num_processes)", 13, r"has\(\) is not allowed"),
     "a value the fact never has": (
         REQUIRE,
         "require: run.api == 'flie'",
-        12,
+        13,
         "run.api is never 'flie'; it is one of: file, object",
     ),
     "a macro variable that hides a subject": (
         REQUIRE,
         "require: limit.closed_invocations.all(run, run == '')",
-        12,
+        13,
         "already the name",
     ),
-    "an unknown key": ("    statement:", "    severty: error\n    statement:", 11, "severty"),
-    "an unknown severity": ("    statement:", "    severity: fatal\n    statement:", 11, "severity"),
-    "an unknown subject": ("subject: checkpointing_run", "subject: run", 10, "no such subject: run"),
-    "a misspelt fact in a message": ("{run.num_processes}", "{run.processes}", 13, "placeholder"),
-    "an unbalanced brace": ("it has {run.num_processes}", '"it has {run.num_processes"', 13, "unbalanced"),
-    "a clause that does not exist": ("fail: [main]", "fail: [mian]", 8, "no such clause: mian"),
-    "a baseline that does not exist": ("base: run-70b", "base: run-70", 16, "no such baseline: run-70"),
+    "an unknown key": ("    statement:", "    severty: error\n    statement:", 12, "severty"),
+    "an unknown severity": ("    statement:", "    severity: fatal\n    statement:", 12, "severity"),
+    "an unknown subject": ("subject: checkpointing_run", "subject: run", 11, "no such subject: run"),
+    "a misspelt fact in a message": ("{run.num_processes}", "{run.processes}", 14, "placeholder"),
+    "an unbalanced brace": ("it has {run.num_processes}", '"it has {run.num_processes"', 14, "unbalanced"),
+    "a clause that does not exist": ("fail: [main]", "fail: [mian]", 9, "no such clause: mian"),
+    "a baseline that does not exist": ("base: run-70b", "base: run-70", 17, "no such baseline: run-70"),
     "a fact in an example that does not exist": (
         "{base: run-70b,",
         "{base: run-8b, given: {run.processes: 8},",
-        16,
+        17,
         "not a declared fact",
     ),
     "a value in an example that does not fit": (
         "{base: run-70b,",
         "{base: run-8b, given: {run.num_processes: many},",
-        16,
+        17,
         "num_processes",
     ),
-    "an example that states nothing": ("{base: run-70b, fail: [main]}", "{base: run-70b}", 16, "states nothing"),
-    "no illegal example": ("      - {base: run-70b, fail: [main]}\n", "", 8, "no illegal example"),
-    "no legal example": ("      - {base: run-8b, pass: true}\n", "", 8, "no legal example"),
-    "no statement": ("A run has eight processes.", "TODO", 8, "statement"),
+    "an example that states nothing": ("{base: run-70b, fail: [main]}", "{base: run-70b}", 17, "states nothing"),
+    "no illegal example": ("      - {base: run-70b, fail: [main]}\n", "", 9, "no illegal example"),
+    "no legal example": ("      - {base: run-8b, pass: true}\n", "", 9, "no legal example"),
+    "no statement": ("A run has eight processes.", "TODO", 9, "statement"),
     "an edition that does not exist": (
         "    statement:",
         '    editions: ["3.1"]\n    statement:',
-        11,
+        12,
         "no such edition: 3.1",
     ),
     "a variant of an edition that does not exist": (
         "    examples:",
         '    variants: {"3.1": {}}\n    examples:',
-        14,
+        15,
         "no such edition: 3.1",
     ),
     "a severity for one edition only": (
@@ -104,15 +105,15 @@ CASES = {
         None,
         "no severity for edition 3.0",
     ),
-    "a duplicate id": (RULE, RULE + RULE, 17, "duplicate id"),
-    "a duplicate key": (REQUIRE, REQUIRE + "\n    require: 'true'", 13, "duplicate key 'require'"),
-    "a leading exclamation mark": (REQUIRE, "require: ! run.fsync || run.o_direct", 12, "tag"),
-    "a folded predicate": (REQUIRE, "require: >-\n      run.fsync ||\n      run.o_direct", 12, "folded"),
-    "a predicate over two plain lines": (REQUIRE, "require: run.fsync ||\n      run.o_direct", 12, "folded"),
-    "an anchor": (REQUIRE, "require: &a run.fsync", 12, "anchor"),
-    "an alias": ("fail: [main]", "fail: *a", 16, "alias"),
-    "require and present together": (REQUIRE, REQUIRE + "\n    present: run.fsync", 8, "exactly one"),
-    "a list that has no records": (REQUIRE, "each: run.num_hosts\n    " + REQUIRE, 12, "not a list of records"),
+    "a duplicate id": (RULE, RULE + RULE, 18, "duplicate id"),
+    "a duplicate key": (REQUIRE, REQUIRE + "\n    require: 'true'", 14, "duplicate key 'require'"),
+    "a leading exclamation mark": (REQUIRE, "require: ! run.fsync || run.o_direct", 13, "tag"),
+    "a folded predicate": (REQUIRE, "require: >-\n      run.fsync ||\n      run.o_direct", 13, "folded"),
+    "a predicate over two plain lines": (REQUIRE, "require: run.fsync ||\n      run.o_direct", 13, "folded"),
+    "an anchor": (REQUIRE, "require: &a run.fsync", 13, "anchor"),
+    "an alias": ("fail: [main]", "fail: *a", 17, "alias"),
+    "require and present together": (REQUIRE, REQUIRE + "\n    present: run.fsync", 9, "exactly one"),
+    "a list that has no records": (REQUIRE, "each: run.num_hosts\n    " + REQUIRE, 13, "not a list of records"),
 }
 
 

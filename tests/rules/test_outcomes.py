@@ -6,7 +6,8 @@ import pytest
 
 import rules
 from rules.examples import build_chain
-from rules.facts import Absence, CheckpointingRun, Reason, Source
+from rules.facts import Absence, Reason, Source
+from rules.facts.checkpointing import CheckpointingRun
 from rules.matrix import launch_facts
 from rules.outcomes import Outcome, Severity
 
@@ -21,7 +22,7 @@ def run(path="closed/acme/results/s/checkpointing/llama3-8b/20260701_100000", ba
 
 def workload(*runs, base="combined-8b", **facts):
     subject = build_chain(BASELINES, base, {f"workload.{name}": value for name, value in facts.items()})[0]
-    return subject.model_copy(update={"runs": tuple(runs), "path": "closed/acme/results/s/checkpointing/llama3-8b"})
+    return subject.model_copy(update={"below": tuple(runs), "path": "closed/acme/results/s/checkpointing/llama3-8b"})
 
 
 def evaluate(subject, division="closed", stage="submission"):
