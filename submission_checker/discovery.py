@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -13,8 +13,8 @@ from mlpstorage.results.text import clean
 
 RESULTS = "results"
 SYSTEMS = "systems"
-LEVELS = ("division", "submitter", RESULTS, "system", "family", "workload", "leaf")
-"""What the directories of a path below the root are, outermost first."""
+LEVELS = ("division", "submitter", RESULTS, "system", "family")
+"""What the directories of a path below the root are, outermost first, down to the levels of the family."""
 
 
 class NothingToCheckError(Exception):
@@ -25,7 +25,7 @@ class NothingToCheckError(Exception):
 class Leaf:
     """One run leaf. ``path`` is relative to the root, as the file system names it; ``files`` are its non-directories.
 
-    Outside any tree ``division`` and ``workload`` are empty.
+    ``command`` is what was run (run, datagen, datasize). Outside any tree ``division`` and ``workload`` are empty.
     """
 
     path: str
@@ -33,6 +33,7 @@ class Leaf:
     division: str = ""
     system_path: str = ""
     workload: str = ""
+    command: str = layout.RUN
 
     @property
     def name(self) -> str:
@@ -42,11 +43,15 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadDirectory:
-    """One workload directory of a family with its leaves in the order of their names."""
+    """One workload directory of a family with its leaves, by command and then in the order of their names.
+
+    ``commands`` are the directories of its command level; empty for a family that has none.
+    """
 
     path: str
     family: str
     leaves: tuple[Leaf, ...]
+    commands: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,11 @@ class Location:
     scope: tuple[str, ...] = ()
     kind: Literal["tree", "leaf", "workload"] = "tree"
 
+    @property
+    def is_leaf(self) -> bool:
+        """The scope names one leaf of a tree."""
+        return self.kind == "tree" and len(self.scope) == leaf_depth(self.scope)
+
 
 @dataclass(slots=True)
 class Listing:
@@ -85,6 +95,12 @@ class Listing:
     def leaves(self) -> int:
         """Number of leaves found."""
         return sum(len(workload.leaves) for system in self.systems for workload in system.workloads)
+
+
+def leaf_depth(parts: Sequence[str]) -> int:
+    """Number of names from the division down to a leaf, for a path that reaches its family (else more than any)."""
+    levels = layout.FAMILY_LEVELS.get(parts[len(LEVELS) - 1]) if len(parts) >= len(LEVELS) else None
+    return 99 if levels is None else len(LEVELS) + len(levels) + 1
 
 
 def locate(path: str | os.PathLike[str]) -> Location:
@@ -116,7 +132,8 @@ def _located(real: str) -> Location | None:
     parts = [part for part in real.split(os.sep) if part]
     for index in range(len(parts) - 1, -1, -1):
         if _has_shape(parts[index:], real):
-            below = parts[index : index + len(LEVELS)]
+            below = parts[index:]
+            below = below[: min(len(below), leaf_depth(below))]
             return Location(os.sep + os.sep.join(parts[:index]), tuple(below))
     parent, name = os.path.split(real)
     if _looks_like_leaf(real):
@@ -196,14 +213,43 @@ class _Walker:
         path = f"{division}/{submitter}/{RESULTS}/{name}"
         workloads: list[WorkloadDirectory] = []
         for family in self.names(path, 4):
-            if family in DISCOVERERS:
-                workloads.extend(DISCOVERERS[family](self, f"{path}/{family}", division, path))
+            if family in layout.FAMILY_LEVELS:
+                workloads.extend(self.family(family, f"{path}/{family}", division, path))
         description = str(layout.system_description(division, submitter, name))
         self.listing.systems.append(SystemDirectory(division, submitter, name, path, description, tuple(workloads)))
 
-    def leaves(self, path: str, division: str, system_path: str, workload: str) -> Iterator[Leaf]:
-        """The leaves of a workload directory: every directory that a run could have left."""
-        for name in self.names(path, 6):
+    def family(self, family: str, path: str, division: str, system_path: str) -> Iterator[WorkloadDirectory]:
+        """The workload directories of one family, at the depth that the family has."""
+        levels = layout.FAMILY_LEVELS[family]
+        above = len(levels) - (layout.COMMAND in levels)
+        for below in self._below(path, above, len(LEVELS)):
+            workload = below.rpartition("/")[2]
+            level = len(LEVELS) + above
+            if layout.COMMAND not in levels:
+                leaves = tuple(self.leaves(below, division, system_path, workload, level=level))
+                yield WorkloadDirectory(below, family, leaves)
+                continue
+            commands = self.names(below, level)
+            found = (
+                leaf
+                for command in commands
+                for leaf in self.leaves(f"{below}/{command}", division, system_path, workload, command, level + 1)
+            )
+            yield WorkloadDirectory(below, family, tuple(found), tuple(commands))
+
+    def _below(self, path: str, depth: int, level: int) -> Iterator[str]:
+        """Paths of the directories ``depth`` levels below."""
+        if not depth:
+            yield path
+            return
+        for name in self.names(path, level):
+            yield from self._below(f"{path}/{name}", depth - 1, level + 1)
+
+    def leaves(
+        self, path: str, division: str, system_path: str, workload: str, command: str = layout.RUN, level: int = 6
+    ) -> Iterator[Leaf]:
+        """The leaves of a directory: every directory that a run could have left."""
+        for name in self.names(path, level):
             directories, files = self._list(f"{path}/{name}")
             visible = [entry for entry in (*directories, *files) if not entry.startswith(".")]
             if not visible:
@@ -211,21 +257,8 @@ class _Walker:
             elif layout.leaf_time(name) is None and not _looks_like_run(files):
                 self.listing.remarks.append(f"{clean(path)}/{clean(name)}: is not a run leaf; not judged")
             else:
-                yield Leaf(f"{path}/{name}", tuple(files), division, system_path, workload)
+                yield Leaf(f"{path}/{name}", tuple(files), division, system_path, workload, command)
 
 
 def _looks_like_run(files: Sequence[str]) -> bool:
     return layout.SUMMARY in files or any(name.endswith("_metadata.json") for name in files)
-
-
-def _checkpointing(walker: _Walker, path: str, division: str, system_path: str) -> Iterator[WorkloadDirectory]:
-    for workload in walker.names(path, 5):
-        leaves = tuple(walker.leaves(f"{path}/{workload}", division, system_path, workload))
-        yield WorkloadDirectory(f"{path}/{workload}", layout.CHECKPOINTING, leaves)
-
-
-Discoverer = Callable[[_Walker, str, str, str], Iterator[WorkloadDirectory]]
-"""Finds the workload directories of one family below ``<system>/<family>``."""
-
-DISCOVERERS: dict[str, Discoverer] = {layout.CHECKPOINTING: _checkpointing}
-"""Families whose leaves this version reads."""

@@ -20,10 +20,8 @@ from mlpstorage.results.text import clean
 from rules import Finding
 from rules.evaluate import NOT_GIVEN, SUBMISSION
 from rules.facts import FactModel
-from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload
 
 from .discovery import (
-    LEVELS,
     Leaf,
     Listing,
     NothingToCheckError,
@@ -34,7 +32,7 @@ from .discovery import (
     lone_workload,
     walk,
 )
-from .readers.checkpointing import read_leaf, read_workload
+from .readers.families import FAMILIES, family_of_leaf
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
 from .report import CheckReport, Fault
 from .selection import Selection
@@ -69,7 +67,7 @@ def check(path: str | os.PathLike[str], options: Options) -> CheckReport:
     edition = rules.load_edition(options.edition)
     location = locate(path)
     report = CheckReport(edition.id, _shown_root(path, location.root), edition.info.caution)
-    if location.kind == "tree" and len(location.scope) < len(LEVELS):
+    if location.kind == "tree" and not location.is_leaf:
         with Root(location.root) as root:
             listing = walk(root, location.scope)
         _select_submitters(listing, options.submitters)
@@ -109,40 +107,50 @@ def check_lone(root_path: str, path: str, kind: str, options: Options) -> Part:
                 part.remarks.append(f"{clean(path)}: only this workload directory was looked at, not its system")
                 _judge(part, workload, _division(workload), options)
             return part
-        leaf, described = _leaf_in_tree(root, path)
-        invocation = read_leaf(root, leaf, described)
-        if invocation is not None:
+        leaf, family, described = _leaf_in_tree(root, path)
+        if family not in FAMILIES:
+            part.remarks.append(f"{clean(path)}: results of this family are not judged yet")
+            return part
+        run = FAMILIES[family].read_leaf(root, leaf, described)
+        if run is not None:
             part.runs = 1
             part.remarks.append(f"{clean(path)}: only this leaf was looked at, not its workload and its system")
-            _judge(part, invocation.run, _division(invocation.run), options)
+            _judge(part, run, _division(run), options)
     return part
 
 
-def _division(claimed: CheckpointingRun | CheckpointingWorkload) -> str:
+def _division(facts: FactModel) -> str:
     """The division to judge in: the one that is claimed, else the stricter one."""
-    known = [division for division in layout.DIVISIONS if division == claimed.division]
+    known = [division for division in layout.DIVISIONS if division == getattr(facts, "division", None)]
     return known[0] if known else layout.DIVISIONS[0]
 
 
-def _leaf_in_tree(root: Root, path: str) -> tuple[Leaf, Found[str]]:
-    """A leaf by its path: with its place and description where the path has the shape of a tree's."""
+def _leaf_in_tree(root: Root, path: str) -> tuple[Leaf, str, Found[str]]:
+    """A leaf by its path, with its family; its place and description where the path has the shape of a tree's."""
     leaf = lone_leaf(root, path)
     parts = path.split("/")
-    if len(parts) < len(LEVELS):
-        return leaf, NO_DESCRIPTION
-    division, submitter, _, system, _, workload, _ = parts
-    leaf = replace(leaf, division=division, system_path="/".join(parts[:4]), workload=workload)
-    return leaf, described_api(read_description(root, str(layout.system_description(division, submitter, system))))
+    if len(parts) == 1:
+        return leaf, family_of_leaf(leaf), NO_DESCRIPTION
+    division, submitter, _, system = parts[:4]
+    family, below = parts[4], parts[5:-1]
+    command = below.pop() if layout.COMMAND in layout.FAMILY_LEVELS[family] else layout.RUN
+    system_path = "/".join(parts[:4])
+    leaf = replace(leaf, division=division, system_path=system_path, workload=below[-1], command=command)
+    description = read_description(root, str(layout.system_description(division, submitter, system)))
+    return leaf, family, described_api(description)
 
 
 def _workloads(
     root: Root, directories: Iterable[WorkloadDirectory], api: Found[str], part: Part
-) -> Iterator[CheckpointingWorkload]:
+) -> Iterator[FactModel]:
     for directory in directories:
-        workload, remarks = read_workload(root, directory, api)
+        if directory.family not in FAMILIES:
+            part.remarks.append(f"{clean(directory.path)}: results of this family are not judged yet")
+            continue
+        workload, remarks = FAMILIES[directory.family].read_workload(root, directory, api)
         part.remarks.extend(remarks)
         if workload is not None:
-            part.runs += len(workload.runs)
+            part.runs += len(workload.below)
             yield workload
 
 

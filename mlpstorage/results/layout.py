@@ -7,14 +7,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import PurePosixPath
 
 DIVISIONS = ("closed", "open")
 """Division directories of a submission; whatif results are never submitted."""
 CHECKPOINTING = "checkpointing"
-FAMILIES = ("training", CHECKPOINTING, "vector_database", "kv_cache")
-"""Directories of workload families below a system."""
+TRAINING = "training"
+VECTOR_DATABASE = "vector_database"
+KV_CACHE = "kv_cache"
+COMMAND = "command"
+FAMILY_LEVELS: Mapping[str, tuple[str, ...]] = {
+    TRAINING: ("model", COMMAND),
+    CHECKPOINTING: ("model",),
+    VECTOR_DATABASE: ("engine", "index", COMMAND),
+    KV_CACHE: ("model", COMMAND),
+}
+"""Directories of workload families below a system, and the levels between a family and its leaves."""
+FAMILIES = tuple(FAMILY_LEVELS)
+RUN = "run"
+"""The command of a measured run, and of a leaf whose family has no command level."""
 
 TIMESTAMP = re.compile(r"[0-9]{8}_[0-9]{6}")
 TIMESTAMP_FORMAT = "%Y%m%d_%H%M%S"

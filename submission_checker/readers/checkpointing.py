@@ -59,6 +59,12 @@ def read_leaf(root: Root, leaf: Leaf, described_api: Found[str]) -> Invocation |
     return Invocation(_LeafReader(files, described_api).run(), read_times(files))
 
 
+def read_run(root: Root, leaf: Leaf, described_api: Found[str]) -> CheckpointingRun | None:
+    """One leaf as a run by itself; None for a leaf that holds no run."""
+    invocation = read_leaf(root, leaf, described_api)
+    return None if invocation is None else invocation.run
+
+
 class _LeafReader:
     """States each fact of one leaf, first present source first."""
 

@@ -1,0 +1,41 @@
+"""The readers of each workload family: directories become the facts of a workload and of its leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from mlpstorage.results import layout
+from mlpstorage.results.document import Found
+from mlpstorage.results.files import Root
+from rules.facts import FactModel
+
+from ..discovery import Leaf, WorkloadDirectory
+from . import checkpointing
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How the directories of one family are read. Both readers take the protocol that the description states.
+
+    ``read_workload`` gives the workload's facts with its leaves below it (None: nothing to judge) and remarks on what
+    was left out; ``read_leaf`` the facts of one leaf by itself (None: it holds nothing to judge).
+    """
+
+    read_workload: Callable[[Root, WorkloadDirectory, Found[str]], tuple[FactModel | None, list[str]]]
+    read_leaf: Callable[[Root, Leaf, Found[str]], FactModel | None]
+
+
+FAMILIES: Mapping[str, Family] = {
+    layout.CHECKPOINTING: Family(checkpointing.read_workload, checkpointing.read_run),
+}
+"""Families that this version reads."""
+
+
+def family_of_leaf(leaf: Leaf) -> str:
+    """The family of a leaf outside any tree, by the name of its metadata."""
+    for name in leaf.files:
+        for family in layout.FAMILIES:
+            if name.startswith(f"{family}_") and name.endswith("_metadata.json"):
+                return family
+    return layout.CHECKPOINTING
