@@ -26,7 +26,8 @@ class Decision:
 
     ``verdict`` is what the run is eligible for ("closed", "open", "invalid"); ``forbidding`` the error findings that
     keep it from the division asked for; ``remarks`` warnings, notes and open questions; ``advice`` (whatif only)
-    what a CLOSED run would be refused for; ``deferred`` the clauses that wait for facts of a later stage.
+    what a CLOSED run would be refused for; ``deferred`` the clauses that wait for facts of a later stage;
+    ``faults`` rules that are broken: what they would have said is not known.
     """
 
     edition: str
@@ -36,11 +37,12 @@ class Decision:
     remarks: tuple[Finding, ...]
     advice: tuple[Finding, ...]
     deferred: tuple[Deferred, ...]
+    faults: tuple[str, ...] = ()
 
     @property
     def allowed(self) -> bool:
-        """The run may start."""
-        return self.division == WHATIF or self.verdict in ELIGIBLE_FOR[self.division]
+        """The run may start. A broken rule lets nothing but whatif pass."""
+        return self.division == WHATIF or (not self.faults and self.verdict in ELIGIBLE_FOR[self.division])
 
     def document(self) -> dict[str, Any]:
         """The decision as plain JSON data, keys as in the command-line contract."""
@@ -55,6 +57,7 @@ class Decision:
                 {"rule": item.rule, "clause": item.clause, "facts": list(item.facts), "known": str(item.known)}
                 for item in self.deferred
             ],
+            "faults": list(self.faults),
         }
 
 
@@ -67,7 +70,7 @@ def load_edition(name: str) -> rules.Edition:
 
 
 def decide(edition: rules.Edition, workload: CheckpointingWorkload, division: str) -> Decision:
-    """Judge a planned workload by the launch-stage rules. Raises rules.RuleBookError where a rule itself is broken."""
+    """Judge a planned workload by the launch-stage rules. Raises rules.RuleBookError where the book does not load."""
     verdict = edition.classify(workload, stage="launch")
     judged = verdict.open if division == "open" else verdict.closed
     violations: list[Finding] = []
@@ -84,6 +87,7 @@ def decide(edition: rules.Edition, workload: CheckpointingWorkload, division: st
         remarks=() if whatif else tuple(remarks),
         advice=tuple(violations) if whatif else (),
         deferred=tuple(judged.deferred),
+        faults=tuple(dict.fromkeys((*verdict.closed.faults, *verdict.open.faults))),
     )
 
 

@@ -49,6 +49,8 @@ class Reporter:
 
     def decision(self, plan: Plan, decision: Decision) -> None:
         """The verdict, then what forbids the run or deserves a word."""
+        for fault in decision.faults:
+            self.say(f"BROKEN RULE: {fault}", "bold red")
         if decision.division == WHATIF:
             self.say(f"whatif: any size may run; not for submission (judged as closed: {decision.verdict})", "bold")
             if decision.advice:
@@ -56,7 +58,9 @@ class Reporter:
             self._advice(decision.advice)
             self._later(decision)
             return
-        if decision.allowed:
+        if decision.faults:
+            self.say(f"UNDECIDED in {decision.division}: {_asked(plan)} (edition {decision.edition})", "bold red")
+        elif decision.allowed:
             self.say(f"LEGAL in {decision.division}: {_asked(plan)} (edition {decision.edition})", "bold green")
         else:
             self.say(f"FORBIDDEN in {decision.division}: {_asked(plan)} (edition {decision.edition})", "bold red")

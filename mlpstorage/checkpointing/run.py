@@ -48,11 +48,11 @@ def main(arguments: Sequence[str], environment: Mapping[str, str], started: date
             planned = _planned_command(request.plan) if decision.allowed else []
             answer.document.update(decision.document(), command=planned)
             answer.decision(request.plan, decision)
-            return answer.end(Exit.OK if decision.allowed else Exit.FORBIDDEN)
+            return answer.end(Exit.OK if decision.allowed else _refusal(decision))
         answer.document.update(decision.document(), command=[])
         answer.decision(request.plan, decision)
         if not decision.allowed:
-            return answer.end(Exit.FORBIDDEN)
+            return answer.end(_refusal(decision))
         return answer.end(_start(request.plan, edition, decision, answer, started))
     except UsageError as error:
         print(f"mlpstorage checkpointing run: {error}", file=sys.stderr)
@@ -70,6 +70,10 @@ def main(arguments: Sequence[str], environment: Mapping[str, str], started: date
     except OSError as error:
         print(f"mlpstorage: the run leaf cannot be written: {error}", file=sys.stderr)
         return Exit.FAILED
+
+
+def _refusal(decision: Decision) -> Exit:
+    return Exit.DEFECT if decision.faults else Exit.FORBIDDEN
 
 
 class _Answer:
@@ -132,7 +136,7 @@ def _start(plan: Plan, edition: rules.Edition, decision: Decision, answer: _Answ
         answer.reporter.say("After probing the machine:")
         answer.reporter.decision(plan, again)
         answer.reporter.problems(state.problems)
-        return Exit.FORBIDDEN
+        return _refusal(again)
     answer.reporter.probed(decision, again)
     answer.reporter.problems(state.problems)
     if not state.ready:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from running import Tool, listing, tool_environment
+
+import rules
+from mlpstorage.checkpointing import run
 
 RUN = ("checkpointing", "run")
 
@@ -38,7 +43,7 @@ def test_the_published_edition_refuses_it(tool: Tool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "verdict", "rules"),
+    ("arguments", "code", "verdict", "broken"),
     [
         (["closed", "--model", "llama3-70b"], 0, "closed", set()),
         (["closed", "--model", "llama3-70b", "--checkpoint-subset", "-n", "8"], 1, "invalid", {"4.3.5", "4.6.1"}),
@@ -56,10 +61,10 @@ def test_the_published_edition_refuses_it(tool: Tool) -> None:
         (["closed", "--model", "llama3-8b", "--num-checkpoints-write", "5"], 1, "open", {"4.7.1"}),
     ],
 )  # fmt: skip
-def test_verdicts(tool: Tool, arguments: list[str], code: int, verdict: str, rules: set[str]) -> None:
+def test_verdicts(tool: Tool, arguments: list[str], code: int, verdict: str, broken: set[str]) -> None:
     got, answer = judged(tool, *arguments)
     assert (got, answer["verdict"]) == (code, verdict)
-    assert rules <= {finding["rule"] for finding in answer["violations"]}
+    assert broken <= {finding["rule"] for finding in answer["violations"]}
     assert bool(answer["violations"]) == bool(code)
     assert bool(answer["command"]) != bool(code), "a refused run shows no command that would run"
 
@@ -170,6 +175,29 @@ def test_the_gates_json_answer_imports_no_user_interface_and_no_benchmark() -> N
         [sys.executable, "-c", script], env=tool_environment(), capture_output=True, text=True, check=True
     )
     assert answer.stdout.endswith("imported: []\n")
+
+
+@dataclass
+class WithABrokenRule:
+    """An edition of which one rule breaks; everything else is the real one."""
+
+    real: rules.Edition
+    id: str = "broken"
+
+    def classify(self, workload: Any, stage: str) -> rules.Classification:
+        verdict = self.real.classify(workload, stage=stage)
+        return replace(verdict, closed=replace(verdict.closed, faults=("rule 9.9: boom",)))
+
+
+def test_a_broken_rule_lets_nothing_pass_and_hides_no_other(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(run, "load_edition", lambda name: WithABrokenRule(rules.load_edition("3.0")))
+    arguments = ["--model", "llama3-70b", "-n", "8", "--dry-run", "--format", "json"]
+    assert run.main(["closed", *arguments], {}, datetime.now()) == 5
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["faults"], answer["command"]) == (["rule 9.9: boom"], [])
+    assert "4.6.1" in {finding["rule"] for finding in answer["violations"]}
+    assert run.main(["open", *arguments], {}, datetime.now()) == 5
+    assert run.main(["whatif", *arguments], {}, datetime.now()) == 0
 
 
 def test_help_states_the_exit_codes(tool: Tool) -> None:
