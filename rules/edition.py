@@ -179,8 +179,13 @@ class Edition:
 
     @cached_property
     def tables(self) -> Mapping[str, Table]:
-        """Tables of the loaded sections by name."""
-        return {table.name: table for loaded in self._loaded for table in loaded.tables}
+        """Tables of the loaded sections by name. Raises RuleLoadError where two tables share one."""
+        found: dict[str, Table] = {}
+        for loaded in self._loaded:
+            for table in loaded.tables:
+                if found.setdefault(table.name, table) is not table:
+                    raise RuleLoadError(f"two tables are named {table.name}", loaded.document.path, 1)
+        return found
 
     @cached_property
     def cells(self) -> Cells:
