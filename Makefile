@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 SOURCES = mlpstorage rules submission_checker tests
 
-.PHONY: demo test lint rulebook unit dlio clean help
+.PHONY: demo test lint rulebook unit dlio dlio-install dlio-run clean help
 
 help:
 	@sed -n '1,2p' Makefile; echo; grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/'
@@ -33,9 +33,13 @@ rulebook: $(VENV)/.ready ## every example holds, every wrong version of a rule i
 unit: $(VENV)/.ready ## the tests
 	$(BIN)/pytest -n 2
 
-dlio: $(VENV)/.ready ## install the capable DLIO, run the real two-rank path
-	sh scripts/install-dlio.sh $(BIN)/python
+dlio: dlio-install dlio-run ## install the capable DLIO, run the real two-rank path
 
+dlio-install: $(VENV)/.ready
+	sh scripts/install-dlio $(BIN)/python
+
+dlio-run:
+	$(BIN)/pytest -rs tests/mlpstorage/test_dlio.py tests/mlpstorage/test_command.py
 
 clean: ## remove what make made
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info

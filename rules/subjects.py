@@ -17,6 +17,8 @@ from .facts.base import MODELS, Absence, FactModel, Reason, Record
 from .tables import CELL_TYPES, Table
 
 ITEM = "item"
+BOOK_SOURCE = "rule book"
+"""How the source of a table cell begins."""
 ROWS = "rows"
 """``<table>.rows`` is the list of a keyed table's row names."""
 
@@ -130,7 +132,7 @@ class Scope:
             if subject.namespace == root:
                 return str(subject.source(name) or subject.path)
         if root in self.tables:
-            return f"rule book, {self.tables[root].title}"
+            return f"{BOOK_SOURCE}, {self.tables[root].title}"
         return self.chain[0].path
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from rules.outcomes import Deferred, Finding
 
 WHATIF = "whatif"
+SECTION = "4"
+"""The section of the book that gates a checkpointing run; the others need not be loaded for it."""
 _SHOWN = {"rule", "name", "clause", "severity", "outcome", "item", "message", "remedy", "evidence", "opens"}
 ELIGIBLE_FOR: Mapping[str, tuple[str, ...]] = {"closed": ("closed",), "open": ("closed", "open")}
 """Verdicts with which a run may start in a division; whatif needs none."""
@@ -62,9 +64,12 @@ class Decision:
 
 
 def load_edition(name: str) -> rules.Edition:
-    """The edition asked for, the default one where none was. Raises UsageError for a name that does not exist."""
+    """The checkpointing rules of the edition asked for, or of the default one.
+
+    Raises UsageError for a name that does not exist.
+    """
     try:
-        return rules.load_edition(name or rules.DEFAULT_EDITION)
+        return rules.load_edition(name or rules.DEFAULT_EDITION, sections=(SECTION,))
     except rules.UnknownEditionError as error:
         raise UsageError(f"--edition: {error}") from error
 

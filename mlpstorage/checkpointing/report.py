@@ -8,6 +8,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rules.subjects import BOOK_SOURCE
+
 from .gate import WHATIF, Decision
 from .plan import Plan
 from .progress import Step
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from rules.outcomes import Finding
 
 WIDTH = 80
-_BOOK = ("limit", "model")
-"""Namespaces of the rule book's tables; all others are facts of the run."""
 _LONGEST_VALUE = 60
 """Longer values (lists of keys) are left to the JSON form."""
 
@@ -137,9 +137,9 @@ def _evidence(finding: Finding, *, of_book: bool) -> str:
     """The facts that a finding rests on: of the run and where they were read, or of the rule book."""
     parts = []
     for evidence in finding.evidence:
-        namespace, _, name = evidence.fact.partition(".")
+        name = evidence.fact.partition(".")[2]
         value = _value(evidence.value)
-        if (namespace in _BOOK) != of_book or len(value) > _LONGEST_VALUE:
+        if evidence.source.startswith(BOOK_SOURCE) != of_book or len(value) > _LONGEST_VALUE:
             continue
         parts.append(f"{name} {value}" + (f" ({evidence.source})" if evidence.source and not of_book else ""))
     return ", ".join(parts)
@@ -148,6 +148,8 @@ def _evidence(finding: Finding, *, of_book: bool) -> str:
 def _value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, list):
+        return ", ".join(map(_value, value))
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

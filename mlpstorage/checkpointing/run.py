@@ -295,6 +295,6 @@ def _call_out(record: Record, reporter: Reporter) -> None:
 
 def _statement(edition: str, rule: str) -> str:
     try:
-        return str(rules.load_edition(edition).rule(rule).rule.statement)
-    except (rules.RuleBookError, AttributeError):
+        return load_edition(edition).rule(rule).statement
+    except rules.RuleBookError:
         return ""
