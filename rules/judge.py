@@ -11,7 +11,7 @@ from .compiler import Unknown
 from .errors import EvaluationFault
 from .facts.base import Absence, FactModel, Reason
 from .outcomes import Evidence, Outcome
-from .subjects import Scope
+from .subjects import ITEM, Scope
 
 _VIOLATES_PRESENT = frozenset({Reason.KEY_ABSENT, Reason.INVALID, Reason.NOT_RECORDED, Reason.NOT_APPLICABLE})
 
@@ -145,5 +145,6 @@ def _evidence(clause: CompiledClause, scope: Scope) -> tuple[Evidence, ...]:
             reason = value.detail or value.reason.value.replace("_", " ")
             found.append(Evidence(fact=name, value=None, source=f"{value.place}: {reason}" if value.place else reason))
         else:
-            found.append(Evidence(fact=name, value=value, source=scope.source(name)))
+            origin = clause.clause.each if name.startswith(f"{ITEM}.") else name
+            found.append(Evidence(fact=name, value=value, source=scope.source(origin)))
     return tuple(found)
