@@ -7,7 +7,7 @@ What could change the meaning of a predicate unseen is refused: explicit tags (`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,6 @@ except ImportError:  # libyaml is optional in PyYAML
 
 PREDICATE_KEYS = frozenset({"require", "when", "at"})
 """Keys whose value is CEL: one line, or a literal block, in a block mapping."""
-_REFUSED_TOKENS: Mapping[type[yaml.Token], str] = {
-    yaml.AnchorToken: "an anchor is not allowed",
-    yaml.AliasToken: "an alias is not allowed",
-    yaml.TagToken: "a tag is not allowed: quote the text if it begins with '!'",
-}
 _QUOTED = frozenset({"'", '"', "|", ">"})
 PREDICATE_MAPPINGS = frozenset({"let"})
 """Keys whose value is a mapping of such texts."""
@@ -50,64 +45,85 @@ class Document:
 
 def load(path: Path) -> Document:
     """Read one file. Raises RuleLoadError with file and line for anything that is refused."""
+    lines: dict[tuple[str | int, ...], int] = {}
     try:
         text = path.read_text(encoding="utf-8")
-        for token in yaml.scan(text, Loader=_Loader):
-            problem = _REFUSED_TOKENS.get(type(token))
-            if problem:
-                raise RuleLoadError(problem, path, token.start_mark.line + 1)
-        node = yaml.compose(text, Loader=_Loader)
+        data = _Reader(path, yaml.parse(text, Loader=_Loader), lines).document()
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise RuleLoadError(f"not YAML: {error.problem}", path, line) from error
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise RuleLoadError(f"cannot be read: {error}", path, 1) from error
-    if node is None:
-        raise RuleLoadError("the file is empty", path, 1)
-    lines: dict[tuple[str | int, ...], int] = {}
-    return Document(path, _Converter(path, lines).convert(node, ()), lines)
+    return Document(path, data, lines)
 
 
-class _Converter:
-    def __init__(self, path: Path, lines: dict[tuple[str | int, ...], int]) -> None:
+class _Reader:
+    """Builds the data from the parser's events, which still show what a later stage has forgotten."""
+
+    def __init__(self, path: Path, events: Iterator[yaml.Event], lines: dict[tuple[str | int, ...], int]) -> None:
         self._path = path
+        self._events = events
         self._lines = lines
 
-    def _fail(self, problem: str, node: yaml.Node) -> RuleLoadError:
-        return RuleLoadError(problem, self._path, node.start_mark.line + 1)
+    def _fail(self, problem: str, event: yaml.Event) -> RuleLoadError:
+        return RuleLoadError(problem, self._path, _line(event))
 
-    def convert(self, node: yaml.Node, location: tuple[str | int, ...]) -> Any:
-        self._lines[location] = node.start_mark.line + 1
-        if isinstance(node, yaml.ScalarNode):
-            if node.style not in _QUOTED and node.value in ("null", "~", ""):
+    def document(self) -> Any:
+        """The data of the first document."""
+        for event in self._events:
+            if isinstance(event, yaml.NodeEvent):
+                return self._value(event, ())
+        raise RuleLoadError("the file is empty", self._path, 1)
+
+    def _value(self, event: yaml.Event, location: tuple[str | int, ...]) -> Any:
+        self._lines[location] = _line(event)
+        if isinstance(event, yaml.AliasEvent):
+            raise self._fail("an alias is not allowed", event)
+        if getattr(event, "anchor", None) is not None:
+            raise self._fail("an anchor is not allowed", event)
+        if getattr(event, "tag", None) is not None:
+            raise self._fail("a tag is not allowed: quote the text if it begins with '!'", event)
+        if isinstance(event, yaml.ScalarEvent):
+            if event.style not in _QUOTED and event.value in ("null", "~", ""):
                 return None
-            return node.value
-        if isinstance(node, yaml.SequenceNode):
-            return [self.convert(child, (*location, index)) for index, child in enumerate(node.value)]
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, location)
-        raise self._fail("unexpected node", node)
+            return event.value
+        if isinstance(event, yaml.SequenceStartEvent):
+            items: list[Any] = []
+            while not isinstance(child := next(self._events), yaml.SequenceEndEvent):
+                items.append(self._value(child, (*location, len(items))))
+            return items
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._mapping(event, location)
+        raise self._fail("unexpected YAML", event)
 
-    def _mapping(self, node: yaml.MappingNode, location: tuple[str | int, ...]) -> dict[str, Any]:
+    def _mapping(self, event: yaml.MappingStartEvent, location: tuple[str | int, ...]) -> dict[str, Any]:
         result: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == "tag:yaml.org,2002:merge":
-                raise self._fail("a key must be plain text; merge keys are not allowed", key_node)
-            key = key_node.value
+        inside_let = bool(location) and location[-1] in PREDICATE_MAPPINGS
+        while not isinstance(key_event := next(self._events), yaml.MappingEndEvent):
+            key = self._value(key_event, location) if isinstance(key_event, yaml.ScalarEvent) else None
+            if not isinstance(key, str) or (key == "<<" and getattr(key_event, "style", None) not in _QUOTED):
+                raise self._fail("a key must be plain text; merge keys are not allowed", key_event)
             if key in result:
-                raise self._fail(f"duplicate key {key!r}", key_node)
-            inside_let = bool(location) and location[-1] in PREDICATE_MAPPINGS
-            if key in PREDICATE_KEYS or inside_let:
-                self._check_predicate(key, node, value_node)
-            result[key] = self.convert(value_node, (*location, key))
-            self._lines[(*location, key)] = key_node.start_mark.line + 1
+                raise self._fail(f"duplicate key {key!r}", key_event)
+            value_event = next(self._events)
+            if (key in PREDICATE_KEYS or inside_let) and isinstance(value_event, yaml.ScalarEvent):
+                self._check_predicate(key, event, value_event)
+            result[key] = self._value(value_event, (*location, key))
+            self._lines[*location, key] = _line(key_event)
+        self._lines[location] = _line(event)
         return result
 
-    def _check_predicate(self, key: str, mapping: yaml.MappingNode, value: yaml.Node) -> None:
-        if not isinstance(value, yaml.ScalarNode):
-            return
+    def _check_predicate(self, key: str, mapping: yaml.MappingStartEvent, value: yaml.ScalarEvent) -> None:
         if mapping.flow_style:
             raise self._fail(f"{key!r} must not stand in a flow mapping {{...}}", value)
-        spans_lines = value.start_mark.line != value.end_mark.line
+        spans_lines = (
+            value.start_mark is not None
+            and value.end_mark is not None
+            and (value.start_mark.line != value.end_mark.line)
+        )
         if value.style == ">" or (spans_lines and value.style != "|"):
             raise self._fail(f"{key!r} must be one line or a literal block (|), not folded text", value)
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark is not None else 1

@@ -106,6 +106,7 @@ class Environment:
         self._variables = variables
         self._roots = frozenset(name.partition(".")[0] for name in variables)
         self._env = cel.NewEnv(variables={name: variable.type for name, variable in variables.items()})
+        self._compiled: dict[str, Expression] = {}
 
     def with_variables(self, more: Mapping[str, Variable]) -> Environment:
         """An environment that knows these names as well."""
@@ -117,6 +118,14 @@ class Environment:
 
     def compile(self, text: str, expected: Any = None) -> Expression:
         """Compile and type-check. ``expected`` is the CEL type that the result must have. Raises CompileError."""
+        expression = self._compiled.get(text)
+        if expression is None:
+            expression = self._compiled[text] = self._compile(text)
+        if expected is not None and expression.type != expected:
+            raise CompileError(f"must be {expected.name()}, is {expression.type.name()}")
+        return expression
+
+    def _compile(self, text: str) -> Expression:
         try:
             tree = parse(text)
         except ExpressionError as error:
@@ -131,8 +140,6 @@ class Environment:
         if unknown:
             raise CompileError(f"not a declared fact: {', '.join(unknown)}")
         expression = Expression(text, tree, reads, program)
-        if expected is not None and expression.type != expected:
-            raise CompileError(f"must be {expected.name()}, is {expression.type.name()}")
         if not reads:
             self._dry_run(expression)
         return expression

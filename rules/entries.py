@@ -25,7 +25,7 @@ ClauseKeys = Annotated[list[str], BeforeValidator(_keys)]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class Clause(_Strict):

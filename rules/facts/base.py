@@ -15,7 +15,8 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, 
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
+from pydantic_core import CoreSchema, PydanticUndefined
+from pydantic_core.core_schema import is_instance_schema
 
 T = TypeVar("T")
 
@@ -54,8 +55,18 @@ class Reason(StrEnum):
     """There is no such quantity for this subject, for instance a gap where there is one invocation."""
 
 
+class _ByInstance:
+    """Validated by being an instance: its own fields are not looked into again for every fact that may hold one."""
+
+    __slots__ = ()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
+        return is_instance_schema(cls)
+
+
 @dataclass(frozen=True, slots=True)
-class Absence:
+class Absence(_ByInstance):
     """Stands in the place of a value that is not known.
 
     ``cause`` identifies the root cause: all absences that would be cured by the same act (supplying one file, say)
@@ -76,7 +87,7 @@ class Absence:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Source(_ByInstance):
     """Where a value was read: ``path`` is a file relative to the results directory, an option, or a probe's name."""
 
     path: str
