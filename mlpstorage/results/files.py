@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from types import TracebackType
@@ -34,6 +35,15 @@ class Content:
     state: State
     data: bytes = b""
     detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name in a directory: 'file', 'directory', 'link', or the kind of special file. ``size`` is a file's."""
+
+    name: str
+    kind: str
+    size: int = 0
 
 
 class Root:
@@ -98,6 +108,35 @@ class Root:
                 (directories if entry.is_dir(follow_symlinks=False) else others).append(entry.name)
         return sorted(directories), sorted(others)
 
+    def entries(self, relative: str) -> tuple[Entry, ...]:
+        """Everything in a directory with its kind, sorted by name; links are not followed.
+
+        Raises OSError where it cannot be listed.
+        """
+        found = []
+        with os.scandir(self._directory(relative)) as entries:
+            for entry in entries:
+                info = entry.stat(follow_symlinks=False)
+                found.append(Entry(entry.name, _kind(info.st_mode), info.st_size if stat.S_ISREG(info.st_mode) else 0))
+        return tuple(sorted(found, key=lambda entry: entry.name))
+
+    def chunks(self, relative: str, limit: int) -> Iterator[bytes]:
+        """The content of a regular file piece by piece, at most ``limit`` bytes. Raises OSError, with the file name."""
+        parent, _, name = relative.rpartition("/")
+        try:
+            fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._directory(parent))
+            try:
+                if not stat.S_ISREG(os.fstat(fd).st_mode):
+                    raise OSError(errno.EINVAL, "it is not a regular file")
+                left = limit
+                while left > 0 and (chunk := os.read(fd, min(left, 2**20))):
+                    yield chunk
+                    left -= len(chunk)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise OSError(error.errno, os.strerror(error.errno or 0), relative) from error
+
     def read(self, relative: str, limit: int, *, head: bool = False) -> Content:
         """The content of a regular file of at most ``limit`` bytes (with ``head``: its first ``limit`` bytes)."""
         parent, _, name = relative.rpartition("/")
@@ -147,7 +186,9 @@ def _refusal(error: OSError) -> Content:
 
 def _kind(mode: int) -> str:
     names = {
+        stat.S_IFREG: "file",
         stat.S_IFDIR: "directory",
+        stat.S_IFLNK: "link",
         stat.S_IFIFO: "FIFO",
         stat.S_IFSOCK: "socket",
         stat.S_IFCHR: "character device",
