@@ -15,6 +15,7 @@ import importlib
 import importlib.metadata
 import json
 import os
+import re
 import sys
 import tempfile
 from typing import Any
@@ -49,12 +50,14 @@ def probe() -> None:
     """What the DLIO of this interpreter can do, found by using it and not by its version number.
 
     Keys: ``capable`` (it has the LLM checkpoint workload), ``fsync_effective`` (true, false or null),
-    ``storage_types``, ``version``, ``problem`` (why it is not capable).
+    ``storage_types``, ``version``, ``source`` and ``commit`` (null where not recorded), ``problem`` (why it is not
+    capable).
     """
     answer: dict[str, Any] = {"capable": False, "fsync_effective": None, "storage_types": [], "problem": ""}
-    answer["version"] = None
+    answer.update(version=None, source=None, commit=None)
     try:
         answer["version"] = importlib.metadata.version("dlio_benchmark")
+        answer.update(origin())
     except Exception as error:
         answer["problem"] = f"DLIO is not installed: {error}"
     try:
@@ -77,6 +80,16 @@ def probe() -> None:
     except Exception as error:
         answer["problem"] = f"DLIO cannot be used: {type(error).__name__}: {error}"
     print(PROBE_MARK + json.dumps(answer))
+
+
+def origin() -> dict[str, Any]:
+    """Where the installed DLIO came from, as its installer recorded: address (without user and password) and commit."""
+    recorded = importlib.metadata.distribution("dlio_benchmark").read_text("direct_url.json")
+    if recorded is None:
+        return {}
+    direct = json.loads(recorded)
+    address = re.sub(r"://[^/@]*@", "://", str(direct.get("url") or ""))
+    return {"source": address or None, "commit": direct.get("vcs_info", {}).get("commit_id")}
 
 
 def fsync_effective(main: Any, config: Any) -> bool | None:

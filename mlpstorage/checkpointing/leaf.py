@@ -13,7 +13,7 @@ from rules.facts import Reason
 
 from .. import __version__
 from ..mpi.collect import Collection
-from ..results import layout
+from ..results import layout, provenance
 from ..results.document import Reading, read_yaml
 from ..results.files import Root
 from . import command
@@ -115,7 +115,7 @@ class Record:
             "rules_edition": self.decision.edition,
             "launch_findings": self._findings(),
             "fsync_effective": "unknown" if effective is None else effective,
-            "provenance_file": None,
+            "provenance_file": provenance.FILE,
             "status": self.status,
             "exit_status": self.exit_status,
             "problems": self.problems,

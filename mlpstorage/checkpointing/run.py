@@ -154,8 +154,10 @@ def _run(
 ) -> Exit:
     from ..results import layout, write
     from . import leaf as leaves
+    from . import stamp
 
     try:
+        image = stamp.capture(plan)
         leaf = write.reserve_leaf(command.leaf_path(plan, *names, "x").parent, started)
     except OSError as error:
         answer.reporter.say(f"The run leaf cannot be made: {error}", "red")
@@ -182,6 +184,7 @@ def _run(
     answer.document.update(command=record.argv, leaf=str(leaf))
     code = Exit.FAILED
     try:
+        stamp.stamp(leaf, plan, decision.edition, state.dlio, image)
         separation = leaves.fs_separation(plan, state)
         if separation is not None:
             write.write_json(leaf / layout.FS_SEPARATION, separation)
@@ -203,6 +206,10 @@ def _run(
         shutil.rmtree(config_dir, ignore_errors=True)
         record.ended = datetime.now()
         write.write_json(leaf / layout.metadata_name(leaf.name), record.metadata())
+    try:
+        stamp.list_in_manifest(plan, names[0], decision.edition)
+    except OSError as error:  # the leaf is whole; the next run writes the list anew
+        answer.reporter.say(f"The list of the submission's runs cannot be written: {error}", "yellow")
     _farewell(record, code, answer)
     return code
 

@@ -55,7 +55,7 @@ class CoreConfig(_Part):
 
     algorithm: Literal["core-config-v1"]
     allowlist: str
-    hash: Annotated[str, Field(pattern=r"^([0-9a-f]{16}|unknown)\Z")]
+    hash: Annotated[str, Field(pattern=r"^([0-9a-f]{16}|unknown)$")]
     keys: list[str]
 
 
@@ -87,7 +87,7 @@ class Provenance(_Part):
 
     def document(self) -> dict[str, Any]:
         """As it is written; optional keys that say nothing are left out."""
-        return self.model_dump(by_alias=True, exclude_defaults=True) | {"schema": SCHEMA}
+        return {"schema": SCHEMA} | self.model_dump(by_alias=True, exclude_defaults=True)
 
 
 def parse(data: Mapping[str, Any]) -> Provenance | list[str]:
