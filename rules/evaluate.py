@@ -77,6 +77,7 @@ class Evaluator:
         deferred: dict[tuple[str, str], Deferred] = {}
         tally: dict[str, Counter[str]] = {}
         explained: dict[str, str] = {}
+        by_path: dict[str, dict[str, Counter[str]]] = {}
         for rule in self._rules:
             counts: Counter[str] = Counter()
             for scope in self._scopes:
@@ -101,7 +102,9 @@ class Evaluator:
                                 )
                             else:
                                 questions.extend(_questions(rule, clause, judgement, division))
-                counts[next(outcome for outcome in WORST_FIRST if outcome in outcomes).value] += 1
+                worst = next(outcome for outcome in WORST_FIRST if outcome in outcomes).value
+                counts[worst] += 1
+                by_path.setdefault(scope.chain[0].path, {}).setdefault(rule.id, Counter())[worst] += 1
             if counts:
                 tally[rule.id] = counts
         return Evaluation(
@@ -112,6 +115,7 @@ class Evaluator:
             tally,
             explained,
             tuple(self._faults),
+            by_path,
         )
 
     def _judge(self, rule: CompiledRule, clause: CompiledClause, scope: Scope) -> list[Judgement]:
