@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mlpstorage.results.layout import DIVISIONS
+from mlpstorage.results.layout import COMMAND, DIVISIONS, FAMILY_LEVELS
 from mlpstorage.results.text import clean
 from rules import Finding, Outcome, Report
 
@@ -37,8 +37,26 @@ def place_of(path: str) -> Place:
     if kind == SYSTEMS and rest:
         return Place(division, submitter, rest[0].rpartition(".")[0] or rest[0])
     if kind == RESULTS:
-        return Place(division, submitter, "".join(rest[:1]), "/".join(rest[1:3]))
+        return Place(division, submitter, "".join(rest[:1]), "/".join(rest[1 : 1 + _workload_depth(rest[1:2])]))
     return Place(division, submitter)
+
+
+def _workload_depth(family: list[str]) -> int:
+    """Number of names that make a workload: the family and its levels, without that of the command."""
+    levels = FAMILY_LEVELS.get("".join(family), ())
+    return 1 + sum(level != COMMAND for level in levels)
+
+
+States = dict[Place, dict[str, Counter[str]]]
+"""Place to rule id to how often each outcome occurred on the subjects there."""
+
+
+def add_states(states: States, more: Iterable[tuple[Place, Mapping[str, Counter[str]]]]) -> None:
+    """Add what was judged elsewhere, place by place."""
+    for place, rules in more:
+        known = states.setdefault(place, {})
+        for rule, counts in rules.items():
+            known.setdefault(rule, Counter()).update(counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +83,12 @@ class CheckReport:
     unreadable: list[str] = field(default_factory=list)
     """Directories that could not be listed: what is in them was not checked."""
     faults: list[Fault] = field(default_factory=list)
+    unjudged: list[str] = field(default_factory=list)
+    """Directories of results that no rules are there for yet."""
+    left_out: list[str] = field(default_factory=list)
+    """Rules that the user did not select."""
+    states: States = field(default_factory=dict)
+    """What each rule said at each place."""
     submitters: int = 0
     systems: int = 0
     leaves: int = 0
@@ -85,6 +109,11 @@ class CheckReport:
         self.tally = {rule: self.tally[rule] for rule in sorted(self.tally, key=rule_key)}
         self.remarks.sort()
         self.unreadable.sort()
+        self.unjudged.sort()
+        self.states = {
+            place: {rule: self.states[place][rule] for rule in sorted(self.states[place], key=rule_key)}
+            for place in sorted(self.states)
+        }
         self.faults.sort(key=lambda fault: (fault.path, fault.message))
 
 

@@ -34,7 +34,7 @@ from .discovery import (
 )
 from .readers.families import FAMILIES, family_of_leaf
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
-from .report import CheckReport, Fault
+from .report import CheckReport, Fault, States, add_states, place_of
 from .selection import Selection
 
 
@@ -57,10 +57,15 @@ class Part:
     remarks: list[str] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     runs: int = 0
+    states: States = field(default_factory=dict)
+    unjudged: list[str] = field(default_factory=list)
+    """Directories of results that no rules are there for yet."""
 
 
-def check(path: str | os.PathLike[str], options: Options) -> CheckReport:
-    """Check the tree that ``path`` is or lies in.
+def check(
+    path: str | os.PathLike[str], options: Options, found: Callable[[Sequence[Finding]], None] | None = None
+) -> CheckReport:
+    """Check the tree that ``path`` is or lies in; ``found`` is given the findings of each part once it is concluded.
 
     Raises NothingToCheckError where there is nothing to check, and RuleBookError where the edition does not load.
     """
@@ -81,6 +86,8 @@ def check(path: str | os.PathLike[str], options: Options) -> CheckReport:
         parts = iter([check_lone(location.root, "/".join(location.scope), location.kind, options)])
     for part in parts:
         _add(report, part)
+        if found is not None:
+            found(part.findings)
     report.sort()
     if not report.leaves and not report.faults and not report.unreadable:
         raise NothingToCheckError(_nothing(path, report))
@@ -110,6 +117,7 @@ def check_lone(root_path: str, path: str, kind: str, options: Options) -> Part:
         leaf, family, described = _leaf_in_tree(root, path)
         if family not in FAMILIES:
             part.remarks.append(f"{clean(path)}: results of this family are not judged yet")
+            part.unjudged.append(clean(path))
             return part
         run = FAMILIES[family].read_leaf(root, leaf, described)
         if run is not None:
@@ -146,6 +154,7 @@ def _workloads(
     for directory in directories:
         if directory.family not in FAMILIES:
             part.remarks.append(f"{clean(directory.path)}: results of this family are not judged yet")
+            part.unjudged.append(clean(directory.path))
             continue
         workload, remarks = FAMILIES[directory.family].read_workload(root, directory, api)
         part.remarks.extend(remarks)
@@ -158,6 +167,7 @@ def _judge(part: Part, facts: FactModel, division: str, options: Options) -> Non
     evaluation = rules.load_edition(options.edition).evaluate(facts, division=division, stage=SUBMISSION)
     # What lies above a lone directory was not asked for; a remark says so.
     asked = tuple(question for question in evaluation.open_questions if question.absence.cause != NOT_GIVEN)
+    add_states(part.states, ((place_of(path), counts) for path, counts in evaluation.outcomes.items()))
     concluded = rules.conclude([replace(evaluation, open_questions=asked)])
     part.findings.extend(concluded.findings)
     part.faults.extend(Fault(facts.path, clean(fault, 500)) for fault in evaluation.faults)
@@ -204,6 +214,8 @@ def _add(report: CheckReport, part: Part) -> None:
     report.remarks.extend(part.remarks)
     report.leaves += part.runs
     report.faults.extend(part.faults)
+    report.unjudged.extend(part.unjudged)
+    add_states(report.states, part.states.items())
     for rule, counts in part.tally.items():
         report.tally.setdefault(rule, Counter()).update(counts)
 
@@ -212,6 +224,11 @@ def select(report: CheckReport, selection: Selection) -> None:
     """Keep what was selected; totals follow."""
     report.findings = [finding for finding in report.findings if selection.keeps(finding)]
     report.tally = {rule: counts for rule, counts in report.tally.items() if rule in selection.rules}
+    report.left_out = [rule.id for rule in rules.load_edition(report.edition).rules if rule.id not in selection.rules]
+    report.states = {
+        place: {rule: counts for rule, counts in states.items() if rule in selection.rules}
+        for place, states in report.states.items()
+    }
 
 
 def _select_submitters(listing: Listing, wanted: Sequence[str]) -> None:
