@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from mlpstorage.results.layout import COMMAND, DIVISIONS, FAMILY_LEVELS
@@ -67,6 +67,28 @@ class Fault:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class Waived:
+    """Why a finding does not count: the ruling's reason, how long it holds (a date or an edition), and its owner."""
+
+    reason: str
+    until: str
+    owner: str = ""
+
+
+@dataclass(slots=True)
+class Since:
+    """What changed against an earlier report. ``cleared`` and ``known`` are findings as JSON has them.
+
+    ``known``: what stood in the earlier report already and is therefore not among the findings.
+    """
+
+    report: str
+    edition: str
+    cleared: list[dict[str, Any]] = field(default_factory=list)
+    known: list[dict[str, Any]] = field(default_factory=list)
+
+
 @dataclass(slots=True)
 class CheckReport:
     """The whole result of a check. ``findings`` are in report order: worst first, then by path and rule."""
@@ -92,6 +114,14 @@ class CheckReport:
     submitters: int = 0
     systems: int = 0
     leaves: int = 0
+    waived: dict[tuple[str, str], Waived] = field(default_factory=dict)
+    """Fingerprint and path of the findings that a ruling waives: they stay in ``findings`` and do not count."""
+    since: Since | None = None
+    """Set where only what is new is reported."""
+
+    def waiver_of(self, finding: Finding) -> Waived | None:
+        """The ruling that waives a finding, if there is one."""
+        return self.waived.get((finding.fingerprint, finding.path))
 
     @property
     def checks(self) -> Counter[str]:
@@ -100,8 +130,8 @@ class CheckReport:
 
     @property
     def severities(self) -> Counter[str]:
-        """Number of findings of each severity."""
-        return Counter(dict.fromkeys(SEVERITIES, 0)) + Counter(f.severity.value for f in self.findings)
+        """Number of findings of each severity that no ruling waives."""
+        return Counter(f.severity.value for f in self.findings if self.waiver_of(f) is None)
 
     def sort(self) -> None:
         """Bring everything into report order, however it was gathered."""
@@ -127,6 +157,7 @@ def as_json(report: CheckReport) -> Mapping[str, Any]:
     from . import __version__
 
     counts = report.severities
+    since = {} if report.since is None else {"since": asdict(report.since)}
     return {
         "schema": SCHEMA,
         "tool": {"name": "submission-checker", "version": __version__},
@@ -137,23 +168,24 @@ def as_json(report: CheckReport) -> Mapping[str, Any]:
             "errors": counts["error"],
             "warnings": counts["warning"],
             "infos": counts["info"],
-            "waived": 0,
+            "waived": sum(report.waiver_of(finding) is not None for finding in report.findings),
             "checks": {outcome.value: report.checks[outcome.value] for outcome in Outcome},
             "submitters": report.submitters,
             "systems": report.systems,
             "leaves": report.leaves,
         },
-        "findings": [finding_json(finding) for finding in report.findings],
+        "findings": [finding_json(finding, report.waiver_of(finding)) for finding in report.findings],
         "rules": {
             rule: {outcome.value: counts[outcome.value] for outcome in Outcome} for rule, counts in report.tally.items()
         },
         "remarks": report.remarks,
         "unreadable": report.unreadable,
         "faults": [{"path": fault.path, "message": fault.message} for fault in report.faults],
+        **since,
     }
 
 
-def finding_json(finding: Finding) -> dict[str, Any]:
+def finding_json(finding: Finding, waived: Waived | None = None) -> dict[str, Any]:
     """One finding as the contract has it, with clause, outcome, item, further paths and rules left open."""
     place = place_of(finding.path)
     return {
@@ -174,7 +206,7 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "evidence": [item.model_dump(mode="json") for item in finding.evidence],
         "opens": list(finding.opens),
         "fingerprint": finding.fingerprint,
-        "waived": None,
+        "waived": None if waived is None else {key: text for key, text in asdict(waived).items() if text},
     }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from mlpstorage.results.text import clean
 from rules import Finding
 
-from ..report import CheckReport, Place, grouped
+from ..report import CheckReport, Place, Waived, grouped
 
 if TYPE_CHECKING:
     from . import Style
@@ -39,8 +39,13 @@ def _lines(report: CheckReport, style: Style) -> Iterator[str]:
             continue
         yield _title(place)
         for finding in shown:
-            yield from _info(finding, style.width) if finding.severity.value == "info" else _finding(finding, style)
+            waived = report.waiver_of(finding)
+            if finding.severity.value == "info" and waived is None:
+                yield from _info(finding, style.width)
+            else:
+                yield from _finding(finding, style, waived)
         yield ""
+    yield from _since(report, style.width)
     closing = [
         *(f"Not checked: {item}" for item in report.unreadable),
         *(f"Fault of the checker at {fault.path}: {fault.message.splitlines()[0]}" for fault in report.faults),
@@ -62,9 +67,13 @@ def _title(place: Place) -> str:
     return " > ".join(part for part in parts if part)
 
 
-def _finding(finding: Finding, style: Style) -> Iterator[str]:
-    yield f"  {finding.severity.value.upper()} {finding.rule} {finding.name}"
+def _finding(finding: Finding, style: Style, waived: Waived | None) -> Iterator[str]:
+    level = finding.severity.value
+    yield f"  {level.upper() if waived is None else f'waived {level}'} {finding.rule} {finding.name}"
     yield f"    {finding.path}"
+    if waived is not None:
+        owner = f" ({waived.owner})" if waived.owner else ""
+        yield from _wrap(f"waived until {waived.until}{owner}: {waived.reason}", style.width, "    ", "      ")
     yield from _wrap(finding.message, style.width, "    ")
     for item in finding.evidence[:_EVIDENCE_SHOWN]:
         value = _value(item.value)
@@ -84,6 +93,17 @@ def _finding(finding: Finding, style: Style) -> Iterator[str]:
         yield from _wrap(f"remedy: {finding.remedy}", style.width, "    ", "      ")
 
 
+def _since(report: CheckReport, width: int) -> Iterator[str]:
+    if report.since is None:
+        return
+    name = clean(report.since.report)
+    yield f"Cleared since {name}: {len(report.since.cleared)}"
+    for item in report.since.cleared:
+        yield from _wrap(f"{item['severity']} {item['rule']} {item['path']}: {item['message']}", width, "  ", "    ")
+    yield f"Not shown, for they stood in {name} already: {len(report.since.known)}"
+    yield ""
+
+
 def _info(finding: Finding, width: int) -> Iterator[str]:
     yield from _wrap(f"info {finding.rule}: {finding.message}", width, "  ", "    ")
 
@@ -92,9 +112,13 @@ def _totals(report: CheckReport, style: Style) -> str:
     counts, checks = report.severities, report.checks
     infos = "" if style.verbose or not counts["info"] else " (--verbose)"
     incomplete = "INCOMPLETE: " if report.faults or report.unreadable else ""
+    number = sum(report.waiver_of(finding) is not None for finding in report.findings)
+    waived = f", {number} waived" if number else ""
+    new = "" if report.since is None else "new: "
     return (
-        f"{incomplete}{_count(counts['error'], 'error')}, {_count(counts['warning'], 'warning')}, "
-        f"{_count(counts['info'], 'info')}{infos} in {_count(report.leaves, 'run')}; checks: {checks['pass']} passed, "
+        f"{incomplete}{new}{_count(counts['error'], 'error')}, {_count(counts['warning'], 'warning')}, "
+        f"{_count(counts['info'], 'info')}{infos}{waived} in {_count(report.leaves, 'run')}; "
+        f"checks: {checks['pass']} passed, "
         f"{checks['violation']} violated, {checks['not_applicable']} not applicable, "
         f"{checks['undetermined']} undecided; edition {report.edition}"
     )

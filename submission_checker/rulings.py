@@ -1,0 +1,253 @@
+"""Rulings: findings that were looked at and accepted, each with its reason and an end.
+
+A waiver never hides a finding. The finding stays in every report with the ruling's reason, and does not count. A
+waiver that has expired, waives nothing, or could waive what nobody looked at is itself a finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+import rules
+from mlpstorage.results.text import clean
+from rules import Finding, Severity
+from rules._yaml import load
+from rules.outcomes import fingerprint
+
+from .report import CheckReport, Waived, place_of
+
+EXPIRED, UNUSED, TOO_BROAD = "WAIVER-01", "WAIVER-02", "WAIVER-03"
+NAMES = {EXPIRED: "waiverHolds", UNUSED: "waiverWaivesSomething", TOO_BROAD: "waiverNamesASubmitter"}
+STATEMENTS = {
+    EXPIRED: "A waiver holds until its date or its edition; then what it waived counts again.",
+    UNUSED: "A waiver waives at least one finding of the tree.",
+    TOO_BROAD: "A waiver names the submitter whose findings it waives.",
+}
+"""Rules of this module, for they judge the waivers file and not the results."""
+_TODO = "TODO"
+
+
+class WaiversError(ValueError):
+    """The waivers file cannot be used; the text names file, entry and what is wanted."""
+
+
+class _Entry(BaseModel):
+    """One entry of the file as it is written."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    rule: str = Field(min_length=1)
+    path: str = Field(min_length=1)
+    reason: str = Field(min_length=1)
+    until: str = Field(min_length=1)
+    text: str = ""
+    owner: str = ""
+
+
+@dataclass(slots=True)
+class Waiver:
+    """One ruling. ``path`` is a pattern over finding paths: ``*`` within a name, ``**`` over any number of names."""
+
+    rule: str
+    path: str
+    reason: str
+    until: str
+    text: str
+    owner: str
+    line: int
+    expired: bool
+    pattern: re.Pattern[str]
+    waived: list[Finding] = field(default_factory=list)
+    """What it has waived, or would have if it had not expired."""
+
+    def matches(self, finding: Finding) -> bool:
+        """Whether the ruling speaks of this finding."""
+        return (
+            finding.rule == self.rule
+            and self.text in finding.message
+            and self.pattern.fullmatch(finding.path) is not None
+        )
+
+    @property
+    def names_submitter(self) -> bool:
+        """Division and submitter are spelt out, so that no other submitter's findings can be meant."""
+        start = self.path.split("/")[:2]
+        return not any(_has_wildcard(part) for part in start) and not (len(start) == 1 and start[0] == "**")
+
+
+class Rulings:
+    """The waivers of a file, applied to findings one by one."""
+
+    def __init__(self, name: str, waivers: Sequence[Waiver]) -> None:
+        self.name = name
+        self.waivers = waivers
+
+    def waive(self, finding: Finding) -> Waived | None:
+        """The first ruling that holds for the finding; every ruling that speaks of it counts as used."""
+        found = [waiver for waiver in self.waivers if waiver.matches(finding)]
+        for waiver in found:
+            waiver.waived.append(finding)
+        holding = next((waiver for waiver in found if not waiver.expired), None)
+        return None if holding is None else Waived(holding.reason, holding.until, holding.owner)
+
+    def findings(self, *, whole: bool, selected: Iterable[str]) -> Iterator[Finding]:
+        """What is wrong with the waivers, after all findings were seen.
+
+        ``whole``: the whole tree was checked, so that a waiver of nothing is unused; ``selected`` are the rules that
+        were reported.
+        """
+        rules_reported = set(selected)
+        for waiver in self.waivers:
+            count = len(waiver.waived)
+            if waiver.expired:
+                again = f"{count} findings count again" if count != 1 else "1 finding counts again"
+                what = again if count else "nothing of it is left"
+                remedy = "Rule on it anew, with a later end." if count else "Remove it."
+                yield self._finding(EXPIRED, waiver, f"it ended with {waiver.until}; {what}", remedy)
+            elif not count and whole and waiver.rule in rules_reported:
+                yield self._finding(UNUSED, waiver, "it waives no finding of this tree", "Remove it, or correct it.")
+            if not waiver.names_submitter:
+                owners = sorted({"/".join(finding.path.split("/")[:2]) for finding in waiver.waived})
+                hit = f"; it speaks of {', '.join(owners)}" if owners else ""
+                message = f"its path {waiver.path!r} names no submitter{hit}"
+                remedy = "Write one waiver for each submitter: <division>/<submitter>/..."
+                yield self._finding(TOO_BROAD, waiver, message, remedy)
+
+    def _finding(self, rule: str, waiver: Waiver, message: str, remedy: str) -> Finding:
+        place = f"{self.name}, line {waiver.line}"
+        return Finding(
+            rule=rule,
+            name=NAMES[rule],
+            clause="main",
+            severity=Severity.WARNING,
+            outcome="violation",
+            division=place_of(waiver.path).division,
+            path=_literal_start(waiver.path),
+            item=f"{waiver.rule} {waiver.path}",
+            message=clean(f"waiver of {waiver.rule} ({place}): {message}"),
+            remedy=remedy,
+            evidence=(rules.Evidence(fact="waiver.until", value=waiver.until, source=place),),
+            fingerprint=fingerprint(rule, waiver.rule, waiver.path, waiver.text),
+        )
+
+
+def read_waivers(path: str, edition: str, today: date) -> Rulings:
+    """The waivers of a file, for a check by this edition on this day. Raises WaiversError.
+
+    Each entry needs ``rule``, ``path``, ``reason`` and ``until``: the last day on which it holds (2027-03-31), or the
+    last edition ("4.0-draft"). ``text`` narrows it to findings whose message holds this text.
+    """
+    try:
+        document = load(Path(path))
+    except rules.RuleLoadError as error:
+        raise WaiversError(f"waivers: {error}") from None
+    data = document.data
+    if not isinstance(data, dict) or set(data) != {"waivers"} or not isinstance(data["waivers"], list):
+        raise WaiversError(f"waivers: {path}: it must hold one key, 'waivers', with a list")
+    found = []
+    for index, raw in enumerate(data["waivers"]):
+        line = document.line(("waivers", index))
+        try:
+            found.append(_waiver(_Entry.model_validate(raw), line, edition, today))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "entry"
+            raise WaiversError(f"waivers: {path}:{line}: {where}: {first['msg']}") from None
+        except ValueError as error:
+            raise WaiversError(f"waivers: {path}:{line}: {error}") from None
+    return Rulings(Path(path).name, found)
+
+
+def apply_rulings(report: CheckReport, rulings: Rulings, *, whole: bool, selected: Iterable[str]) -> None:
+    """Waive what the rulings speak of, and add what is wrong with them to the report."""
+    for finding in report.findings:
+        waived = rulings.waive(finding)
+        if waived is not None:
+            report.waived[finding.fingerprint, finding.path] = waived
+    if not whole:
+        report.remarks.append("waivers that waive nothing are not reported: only a part of the tree was checked")
+    report.findings.extend(rulings.findings(whole=whole, selected=selected))
+    report.sort()
+
+
+def draft(report: CheckReport, findings: Iterable[Finding]) -> str:
+    """A waivers file for these findings that nobody has ruled on; it is refused until each reason is written."""
+    entries: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        if report.waiver_of(finding) is None and finding.severity is not Severity.INFO and finding.rule not in NAMES:
+            entries.setdefault((finding.rule, finding.path), []).append(finding)
+    lines = [
+        f"# Draft of waivers by submission-checker, edition {report.edition}. Keep what you rule on, and say why.",
+        "# until: the last day (YYYY-MM-DD) or the last edition; text: only findings whose message holds it.",
+        "waivers:" if entries else "waivers: []",
+    ]
+    for (rule, path), group in entries.items():
+        lines += [f"  # {finding.severity}: {finding.message}" for finding in group]
+        for text in [finding.message for finding in group] if len(group) > 1 else [""]:
+            entry = {"rule": rule, "path": _escaped(path), **({"text": text} if text else {})}
+            entry |= {"reason": f"{_TODO}: why this is accepted", "until": report.edition, "owner": ""}
+            lines += [f"  {'- ' if key == 'rule' else '  '}{key}: {_scalar(value)}" for key, value in entry.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _waiver(entry: _Entry, line: int, edition: str, today: date) -> Waiver:
+    if entry.reason.upper().startswith(_TODO):
+        raise ValueError("reason: it is still to be written")
+    return Waiver(
+        entry.rule, entry.path, entry.reason, entry.until, entry.text, entry.owner, line,
+        expired=_expired(entry.until, edition, today), pattern=re.compile(_regex(entry.path), re.DOTALL),
+    )  # fmt: skip
+
+
+def _expired(until: str, edition: str, today: date) -> bool:
+    editions = rules.edition_ids()
+    if until in editions:
+        return editions.index(edition) > editions.index(until)
+    try:
+        return today > date.fromisoformat(until)
+    except ValueError:
+        wanted = f"a date (YYYY-MM-DD) or one of the editions {', '.join(editions)}"
+        raise ValueError(f"until: {until!r} is not {wanted}") from None
+
+
+_PIECE = re.compile(r"\\.|\*\*/|\*\*|\*|\?|[^\\*?]+|\\", re.DOTALL)
+_MEANING = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+def _regex(pattern: str) -> str:
+    """A path pattern as a regular expression; a backslash takes a wildcard's meaning away."""
+    return "".join(
+        _MEANING.get(piece) or re.escape(piece[1:] if piece.startswith("\\") and len(piece) > 1 else piece)
+        for piece in _PIECE.findall(pattern)
+    )
+
+
+def _has_wildcard(part: str) -> bool:
+    return any(piece in _MEANING for piece in _PIECE.findall(part))
+
+
+def _escaped(path: str) -> str:
+    return re.sub(r"([\\*?])", r"\\\1", path)
+
+
+def _literal_start(path: str) -> str:
+    """The directories of a pattern that hold no wildcard: where in the tree its findings lie."""
+    parts = []
+    for part in path.split("/"):
+        if _has_wildcard(part):
+            break
+        parts.append(part)
+    return clean("/".join(parts)) or "."
+
+
+def _scalar(value: Any) -> str:
+    """A text as YAML of one line, quoted so that nothing is guessed from it."""
+    return str(yaml.safe_dump(str(value), default_style='"', width=10**9, allow_unicode=True)).strip()
