@@ -54,7 +54,7 @@ class Clause(_Strict):
     at: str = ""
     """CEL text: the path that a finding stands at, instead of the subject's."""
     explains: str = ""
-    """A fact whose absence a violation explains, or an item field that holds a cause id."""
+    """A fact whose absence a violation explains, or a fact or item field that holds cause ids."""
     message: str = ""
     remedy: str = ""
 

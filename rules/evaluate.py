@@ -77,6 +77,7 @@ class Evaluator:
         deferred: dict[tuple[str, str], Deferred] = {}
         tally: dict[str, Counter[str]] = {}
         explained: dict[str, str] = {}
+        numbers: Counter[str] = Counter()
         by_path: dict[str, dict[str, Counter[str]]] = {}
         for rule in self._rules:
             counts: Counter[str] = Counter()
@@ -91,9 +92,8 @@ class Evaluator:
                         outcomes.add(Outcome.PASS if note else judgement.outcome)
                         if judgement.outcome is Outcome.VIOLATION:
                             finding = _finding(rule, clause, judgement, scope, division)
-                            _merge(findings, finding)
-                            if judgement.explains:
-                                explained[judgement.explains] = finding.fingerprint
+                            owner = _merge(findings, numbers, finding)
+                            explained.update(dict.fromkeys(judgement.explains, owner))
                         elif judgement.outcome is Outcome.UNDETERMINED:
                             later = _later(judgement)
                             if later:
@@ -171,19 +171,24 @@ def _finding(rule: CompiledRule, clause: CompiledClause, judgement: Judgement, s
     )
 
 
-def _merge(findings: dict[str, Finding], finding: Finding) -> None:
-    """Fold equal findings of several leaves into one that keeps their paths."""
+def _merge(findings: dict[str, Finding], numbers: Counter[str], finding: Finding) -> str:
+    """Fold equal findings of several leaves into one that keeps their paths; gives its fingerprint.
+
+    ``numbers`` counts the findings of one clause, place and item.
+    """
     key = f"{finding.fingerprint}\0{finding.message}"
     known = findings.get(key)
     if known is None:
-        siblings = sum(1 for other in findings if other.startswith(f"{finding.fingerprint}\0"))
+        siblings = numbers[finding.fingerprint]
+        numbers[finding.fingerprint] += 1
         if siblings:  # the same clause and place, another message: a finding of its own, told apart by its number
             finding = finding.model_copy(update={"fingerprint": f"{finding.fingerprint}:{siblings + 1}"})
         findings[key] = finding
-        return
+        return finding.fingerprint
     evidence: list[Evidence] = list(known.evidence)
     evidence.extend(item for item in finding.evidence if item not in evidence)
     findings[key] = known.model_copy(update={"paths": (*known.paths, *finding.paths), "evidence": tuple(evidence)})
+    return known.fingerprint
 
 
 def _later(judgement: Judgement) -> tuple[str, ...]:

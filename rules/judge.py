@@ -28,8 +28,8 @@ class Judgement:
     remedy: str = ""
     evidence: tuple[Evidence, ...] = ()
     absent: tuple[tuple[str, Absence], ...] = ()
-    explains: str = ""
-    """Cause id that a violation owns."""
+    explains: tuple[str, ...] = ()
+    """Cause ids that a violation owns."""
 
 
 def judge(rule: CompiledRule, clause: CompiledClause, scope: Scope) -> list[Judgement]:
@@ -105,14 +105,14 @@ def _judge_one(clause: CompiledClause, scope: Scope, item: str) -> Judgement:
             return Judgement(Outcome.UNDETERMINED, subject, item, absent=applies.absent)
         if not applies:
             return Judgement(Outcome.NOT_APPLICABLE, subject, item)
-    explains = ""
+    explains: tuple[str, ...] = ()
     if clause.require is None:
         value = scope.resolve(clause.clause.present)
         if not isinstance(value, Absence):
             return Judgement(Outcome.PASS, subject, item)
         if value.reason not in _VIOLATES_PRESENT:
             return Judgement(Outcome.UNDETERMINED, subject, item, absent=((clause.clause.present, value),))
-        explains = value.cause
+        explains = (value.cause,)
     else:
         holds = clause.require.evaluate(resolve)
         if isinstance(holds, Unknown):
@@ -121,7 +121,9 @@ def _judge_one(clause: CompiledClause, scope: Scope, item: str) -> Judgement:
             return Judgement(Outcome.PASS, subject, item)
     if clause.clause.explains:
         owned = scope.resolve(clause.clause.explains)
-        explains = owned.cause if isinstance(owned, Absence) else str(owned)
+        explains = (
+            (owned.cause,) if isinstance(owned, Absence) else tuple(owned if isinstance(owned, list) else [owned])
+        )
     at = clause.at.evaluate(resolve) if clause.at is not None else ""
     return Judgement(
         Outcome.VIOLATION,
