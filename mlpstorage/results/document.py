@@ -270,12 +270,17 @@ def as_utc_time(value: Any) -> datetime:
 # Parsing.
 
 
-def read_json(root: Root, path: str, *, placeholder: str = "") -> Document:
+def read_json(root: Root, path: str, *, placeholder: str = "", keep: bool = False) -> Document:
     """A JSON file whose top level is an object. Never raises for bad content.
 
-    ``placeholder``: the cause id if the content was pruned (one for all files of a leaf).
+    ``placeholder``: the cause id if the content was pruned (one for all files of a leaf). ``keep``: the next reader of
+    the file gets this document, so that it is parsed once.
     """
-    return _document(root.read(path, MAX_JSON_BYTES), path, placeholder, _parse_json)
+    kept: Document | None = root.kept.pop(path, None)
+    document = kept or _document(root.read(path, MAX_JSON_BYTES), path, placeholder, _parse_json)
+    if keep:
+        root.kept[path] = document
+    return document
 
 
 def read_yaml(root: Root, path: str, *, placeholder: str = "") -> Document:

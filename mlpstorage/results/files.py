@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from types import TracebackType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from .layout import PLACEHOLDER_TEXT
 
@@ -57,6 +57,8 @@ class Root:
         self.path = os.path.realpath(path)
         self._fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         self._last: tuple[str, int] | None = None
+        self.kept: dict[str, Any] = {}
+        """Parsed files that wait for their second reader, by path."""
 
     def __enter__(self) -> Self:
         return self
@@ -107,6 +109,24 @@ class Root:
             for entry in entries:
                 (directories if entry.is_dir(follow_symlinks=False) else others).append(entry.name)
         return sorted(directories), sorted(others)
+
+    def survey(self, relative: str) -> tuple[list[str], list[str], list[tuple[str, str]]]:
+        """As :meth:`list`, and which of the second names are no regular files, with their kind. Sizes are not read.
+
+        Raises OSError where it cannot be listed.
+        """
+        directories: list[str] = []
+        others: list[str] = []
+        special: list[tuple[str, str]] = []
+        with os.scandir(self._directory(relative)) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    directories.append(entry.name)
+                    continue
+                others.append(entry.name)
+                if not entry.is_file(follow_symlinks=False):
+                    special.append((entry.name, _kind(entry.stat(follow_symlinks=False).st_mode)))
+        return sorted(directories), sorted(others), sorted(special)
 
     def entries(self, relative: str) -> tuple[Entry, ...]:
         """Everything in a directory with its kind, sorted by name; links are not followed.

@@ -29,6 +29,12 @@ FAMILIES = tuple(FAMILY_LEVELS)
 RUN = "run"
 """The command of a measured run, and of a leaf whose family has no command level."""
 
+COMMANDS = ("datasize", "datagen", RUN)
+"""Commands of the families that have a command level."""
+SENTINEL = "mlperf-results.yaml"
+"""At the root of a results directory that is still worked with."""
+METADATA_SUFFIX = "_metadata.json"
+
 TIMESTAMP = re.compile(r"[0-9]{8}_[0-9]{6}")
 TIMESTAMP_FORMAT = "%Y%m%d_%H%M%S"
 
