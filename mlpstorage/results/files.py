@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from types import TracebackType
@@ -110,7 +110,7 @@ class Root:
                 (directories if entry.is_dir(follow_symlinks=False) else others).append(entry.name)
         return sorted(directories), sorted(others)
 
-    def survey(self, relative: str) -> tuple[list[str], list[str], list[tuple[str, str]]]:
+    def survey(self, relative: str) -> tuple[Sequence[str], Sequence[str], Sequence[tuple[str, str]]]:
         """As :meth:`list`, and which of the second names are no regular files, with their kind. Sizes are not read.
 
         Raises OSError where it cannot be listed.
