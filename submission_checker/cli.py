@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from datetime import date
 from enum import IntEnum
 
 import rules
@@ -18,8 +19,10 @@ from . import __version__
 from .discovery import NothingToCheckError, locate
 from .formats import FORMATS, Style
 from .report import CheckReport
+from .rulings import WaiversError, apply_rulings, draft, read_waivers
 from .scan import Options, check, select
 from .selection import Selection, UnknownRuleIdError, split_list
+from .since import EarlierReportError, apply_since, read_report
 
 
 class Exit(IntEnum):
@@ -43,7 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         return _run(arguments)
-    except (UsageError, NothingToCheckError, UnknownRuleIdError, rules.UnknownEditionError) as error:
+    except (
+        UsageError, NothingToCheckError, UnknownRuleIdError, WaiversError, EarlierReportError, rules.UnknownEditionError
+    ) as error:  # fmt: skip
         print(f"submission-checker: {clean(str(error))}", file=sys.stderr)
         return Exit.NOT_CHECKED
     except KeyboardInterrupt:
@@ -75,11 +80,20 @@ def _run(arguments: argparse.Namespace) -> int:
     edition = rules.load_edition(arguments.edition)
     selection = Selection.parse([rule.id for rule in edition.rules], arguments.select, arguments.ignore)
     _refuse_output_in_tree(arguments.output, arguments.results_dir)
+    rulings = read_waivers(arguments.waivers, edition.id, date.today()) if arguments.waivers else None
+    earlier = read_report(arguments.since) if arguments.since else None
     report = check(
         arguments.results_dir,
         Options(edition.id, tuple(split_list(arguments.submitter)), arguments.jobs, arguments.debug),
     )
     select(report, selection)
+    scope, submitters = locate(arguments.results_dir).scope, split_list(arguments.submitter)
+    if rulings is not None:
+        apply_rulings(report, rulings, whole=not scope and not submitters, selected=selection.rules)
+    if arguments.write_waivers:
+        _write_draft(arguments.write_waivers, draft(report), arguments.results_dir)
+    if earlier is not None:
+        apply_since(report, arguments.since, earlier, selected=selection.rules, scope=scope, submitters=submitters)
     buffer = io.StringIO()
     FORMATS[arguments.format](report, buffer, Style(verbose=arguments.verbose))
     _emit(buffer.getvalue(), arguments.output)
@@ -88,12 +102,22 @@ def _run(arguments: argparse.Namespace) -> int:
     return exit_code(report, arguments.fail_on)
 
 
-def _refuse_output_in_tree(output: str | None, results_dir: str) -> None:
+def _refuse_output_in_tree(output: str | None, results_dir: str, option: str = "--output") -> None:
     if output is None:
         return
     root, target = locate(results_dir).root, os.path.realpath(output)
     if os.path.commonpath([root, target]) == root:
-        raise UsageError(f"--output {clean(output)} lies inside the tree that is checked: choose a place outside")
+        raise UsageError(f"{option} {clean(output)} lies inside the tree that is checked: choose a place outside")
+
+
+def _write_draft(path: str, text: str, results_dir: str) -> None:
+    """Write a draft of waivers; rulings that exist are never overwritten."""
+    _refuse_output_in_tree(path, results_dir, "--write-waivers")
+    try:
+        with open(path, "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"--write-waivers {clean(path)}: {os.strerror(error.errno or 0)}") from error
 
 
 def _emit(text: str, output: str | None) -> None:
@@ -140,6 +164,17 @@ def _parser() -> argparse.ArgumentParser:
         help="report only these rules, by id or prefix: 4.3.5, 4.3 (comma separated)",
     )  # fmt: skip
     parser.add_argument("--ignore", action="append", default=[], metavar="IDS", help="leave these rules out")
+    parser.add_argument(
+        "--waivers", metavar="FILE",
+        help="YAML with rulings (rule, path, reason, until): what they waive is shown and does not count",
+    )  # fmt: skip
+    parser.add_argument(
+        "--write-waivers", metavar="FILE", help="draft a waivers file for what was found; reasons are yours"
+    )
+    parser.add_argument(
+        "--since", metavar="REPORT.json",
+        help="show and count only what is new against this earlier --format json report, and list what was cleared",
+    )  # fmt: skip
     parser.add_argument("--jobs", type=_jobs, default=1, metavar="N", help="processes (default: %(default)s)")
     parser.add_argument(
         "--fail-on", choices=("error", "warning", "never"), default="error",

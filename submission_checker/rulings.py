@@ -65,8 +65,8 @@ class Waiver:
     line: int
     expired: bool
     pattern: re.Pattern[str]
-    waived: list[Finding] = field(default_factory=list)
-    """What it has waived, or would have if it had not expired."""
+    waived: dict[tuple[str, str], Finding] = field(default_factory=dict)
+    """What it has waived, or would have if it had not expired, by fingerprint and path."""
 
     def matches(self, finding: Finding) -> bool:
         """Whether the ruling speaks of this finding."""
@@ -94,7 +94,7 @@ class Rulings:
         """The first ruling that holds for the finding; every ruling that speaks of it counts as used."""
         found = [waiver for waiver in self.waivers if waiver.matches(finding)]
         for waiver in found:
-            waiver.waived.append(finding)
+            waiver.waived[finding.fingerprint, finding.path] = finding
         holding = next((waiver for waiver in found if not waiver.expired), None)
         return None if holding is None else Waived(holding.reason, holding.until, holding.owner)
 
@@ -115,7 +115,7 @@ class Rulings:
             elif not count and whole and waiver.rule in rules_reported:
                 yield self._finding(UNUSED, waiver, "it waives no finding of this tree", "Remove it, or correct it.")
             if not waiver.names_submitter:
-                owners = sorted({"/".join(finding.path.split("/")[:2]) for finding in waiver.waived})
+                owners = sorted({"/".join(finding.path.split("/")[:2]) for finding in waiver.waived.values()})
                 hit = f"; it speaks of {', '.join(owners)}" if owners else ""
                 message = f"its path {waiver.path!r} names no submitter{hit}"
                 remedy = "Write one waiver for each submitter: <division>/<submitter>/..."
@@ -178,10 +178,10 @@ def apply_rulings(report: CheckReport, rulings: Rulings, *, whole: bool, selecte
     report.sort()
 
 
-def draft(report: CheckReport, findings: Iterable[Finding]) -> str:
-    """A waivers file for these findings that nobody has ruled on; it is refused until each reason is written."""
+def draft(report: CheckReport) -> str:
+    """A waivers file for the findings that nobody has ruled on; it is refused until each reason is written."""
     entries: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
+    for finding in report.findings:
         if report.waiver_of(finding) is None and finding.severity is not Severity.INFO and finding.rule not in NAMES:
             entries.setdefault((finding.rule, finding.path), []).append(finding)
     lines = [
