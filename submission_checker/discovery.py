@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from mlpstorage.results import layout
 from mlpstorage.results.files import Root
+from mlpstorage.results.images import LEGACY
 from mlpstorage.results.text import clean
 
 RESULTS = "results"
@@ -17,8 +18,41 @@ LEVELS = ("division", "submitter", RESULTS, "system", "family")
 """What the directories of a path below the root are, outermost first, down to the levels of the family."""
 
 
+UNLISTED = "unlisted"
+"""Kind of an obstacle that is a directory which could not be listed."""
+
+
 class NothingToCheckError(Exception):
     """The directory holds no submission; the text says what was looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Something of a directory that was not gone into: ``kind`` is 'unlisted', or what the names are (link, FIFO)."""
+
+    path: str
+    kind: str
+    names: tuple[str, ...] = ()
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """What one directory holds, each sorted, dot names included. ``files`` is everything that is no directory.
+
+    ``special`` are the files that are no regular ones, with their kind; ``problem`` says why it could not be listed.
+    """
+
+    path: str
+    directories: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    special: tuple[tuple[str, str], ...] = ()
+    problem: str = ""
+
+    @property
+    def visible(self) -> tuple[str, ...]:
+        """Directories whose names begin with no dot."""
+        return tuple(name for name in self.directories if not name.startswith("."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +60,8 @@ class Leaf:
     """One run leaf. ``path`` is relative to the root, as the file system names it; ``files`` are its non-directories.
 
     ``command`` is what was run (run, datagen, datasize). Outside any tree ``division`` and ``workload`` are empty.
+    ``configuration`` are the names in ``dlio_config/``; None where there is no such directory. A ``stub`` holds no
+    result at all: a directory that was reserved and never used. ``problem`` says why it could not be listed.
     """
 
     path: str
@@ -34,6 +70,10 @@ class Leaf:
     system_path: str = ""
     workload: str = ""
     command: str = layout.RUN
+    directories: tuple[str, ...] = ()
+    configuration: tuple[str, ...] | None = None
+    stub: bool = False
+    problem: str = ""
 
     @property
     def name(self) -> str:
@@ -42,21 +82,74 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkloadDirectory:
-    """One workload directory of a family with its leaves, by command and then in the order of their names.
+class Stray:
+    """A directory where leaves are expected that is none: ``run_like`` holds a run's files, ``below`` leaves in it."""
 
-    ``commands`` are the directories of its command level; empty for a family that has none.
+    name: str
+    path: str
+    run_like: bool = False
+    below: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandDirectory:
+    """The directory that holds the leaves of one command; for a family without commands the workload's own.
+
+    ``leaves`` are all directories with a leaf's name, stubs and unlisted ones included; ``strays`` the other ones.
+    """
+
+    command: str
+    path: str
+    files: tuple[str, ...]
+    leaves: tuple[Leaf, ...]
+    strays: tuple[Stray, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadDirectory:
+    """One workload directory of a family with the leaves to judge, by command and then in the order of their names.
+
+    ``commands`` are the directories of its command level; empty for a family that has none. ``misplaced`` are names
+    of leaves that lie at the command level. ``files`` are the files beside the commands or leaves.
     """
 
     path: str
     family: str
     leaves: tuple[Leaf, ...]
     commands: tuple[str, ...] = ()
+    levels: tuple[CommandDirectory, ...] = ()
+    misplaced: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    division: str = ""
+    system_path: str = ""
+
+    @property
+    def name(self) -> str:
+        """The last level of its path: the model, or the index type."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def unlisted(self) -> bool:
+        """Some leaf of it could not be listed, so that nothing can be said of the whole."""
+        return any(leaf.problem for level in self.levels for leaf in level.leaves)
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyDirectory:
+    """One directory below a system. ``family`` is what it is read as, '' if nothing; ``children`` its directories."""
+
+    name: str
+    path: str
+    family: str = ""
+    children: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SystemDirectory:
-    """One system of a submitter: its description's path and its workload directories."""
+    """One system of a submitter: its description's path, what lies in its results and its workload directories.
+
+    ``misplaced`` are paths of leaves at a wrong depth.
+    """
 
     division: str
     submitter: str
@@ -64,6 +157,30 @@ class SystemDirectory:
     path: str
     description: str
     workloads: tuple[WorkloadDirectory, ...]
+    families: tuple[FamilyDirectory, ...] = ()
+    misplaced: tuple[str, ...] = ()
+    obstacles: tuple[Obstacle, ...] = ()
+    live: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitterDirectory:
+    """One submitter of a division. ``results`` are the names of its systems, ``systems`` the descriptions' directory.
+
+    Both are None where there is no such directory. ``nested`` are other directories that themselves hold results or
+    descriptions; ``code`` is whether code lies here or below in the form of the oldest layout.
+    """
+
+    division: str
+    name: str
+    path: str
+    entries: Entries
+    results: tuple[str, ...] | None = None
+    systems: Entries | None = None
+    nested: tuple[str, ...] = ()
+    code: bool = False
+    misplaced: tuple[str, ...] = ()
+    obstacles: tuple[Obstacle, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +202,33 @@ class Location:
 
 @dataclass(slots=True)
 class Listing:
-    """What the walk found. ``remarks``: what was passed over and why; ``unreadable``: what could not be listed."""
+    """What the walk found. ``root`` is the top directory, ``pools`` its directories that are no divisions."""
 
+    root: Entries = field(default_factory=lambda: Entries(""))
+    pools: list[Entries] = field(default_factory=list)
+    divisions: list[tuple[str, int]] = field(default_factory=list)
+    """Division directories as they are named, with the number of their submitters."""
+    submitters: list[SubmitterDirectory] = field(default_factory=list)
     systems: list[SystemDirectory] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-    unreadable: list[str] = field(default_factory=list)
+    misplaced: list[str] = field(default_factory=list)
+    obstacles: list[Obstacle] = field(default_factory=list)
+    """Of the root and the divisions; those below are with their submitters and systems."""
+
+    @property
+    def live(self) -> bool:
+        """It is a results directory that is still worked with, not a package."""
+        return layout.SENTINEL in self.root.files
+
+    @property
+    def unreadable(self) -> list[str]:
+        """Directories that could not be listed, and why."""
+        units = (self, *self.submitters, *self.systems)
+        found = (obstacle for unit in units for obstacle in unit.obstacles if obstacle.kind == UNLISTED)
+        return [f"{clean(obstacle.path)}: {obstacle.detail}" for obstacle in found]
 
     @property
     def leaves(self) -> int:
-        """Number of leaves found."""
+        """Number of leaves to judge."""
         return sum(len(workload.leaves) for system in self.systems for workload in system.workloads)
 
 
@@ -127,7 +262,7 @@ def locate(path: str | os.PathLike[str]) -> Location:
 def _located(real: str) -> Location | None:
     with Root(real) as root:
         children = root.list("")[0]
-    if any(name in layout.DIVISIONS for name in children):
+    if any(name.lower() in layout.DIVISIONS for name in children):
         return Location(real)
     parts = [part for part in real.split(os.sep) if part]
     for index in range(len(parts) - 1, -1, -1):
@@ -145,7 +280,7 @@ def _located(real: str) -> Location | None:
 
 def _has_shape(parts: Sequence[str], real: str) -> bool:
     """Whether path components look like ``closed/<org>/results/<system>/<family>/...``; short ones by content."""
-    if parts[0] not in layout.DIVISIONS:
+    if parts[0].lower() not in layout.DIVISIONS:
         return False
     if len(parts) > 2:
         return parts[2] in (RESULTS, SYSTEMS) and (len(parts) < 5 or parts[4] in layout.FAMILIES)
@@ -161,104 +296,282 @@ def _looks_like_leaf(directory: str) -> bool:
 
 
 def walk(root: Root, scope: Sequence[str] = ()) -> Listing:
-    """All systems and their workload directories below the root, in the order of their paths."""
+    """All submitters, systems and workload directories below the root, in the order of their paths.
+
+    Each directory is listed once. With a scope only what lies on the way to it and below it is gone into.
+    """
     walker = _Walker(root, scope)
-    for division in walker.names("", 0):
-        if division not in layout.DIVISIONS:
-            continue
-        for submitter in walker.names(division, 1):
-            results = f"{division}/{submitter}/{RESULTS}"
-            if RESULTS not in walker.names(f"{division}/{submitter}", 2):
-                continue
-            for system in walker.names(results, 3):
-                walker.system(division, submitter, system)
-    return walker.listing
+    listing = walker.listing
+    listing.root = walker.entries("", listing.obstacles)
+    for name in listing.root.visible:
+        if name.lower() in layout.DIVISIONS:
+            if not walker.leaves_out(name, 0):
+                walker.division(name)
+        elif layout.leaf_time(name) is None:
+            listing.pools.append(walker.entries(name, listing.obstacles))
+    for system in range(len(listing.systems)):
+        listing.systems[system] = replace(listing.systems[system], live=listing.live)
+    return listing
 
 
 def lone_leaf(root: Root, name: str) -> Leaf:
-    """A leaf outside any tree. Raises OSError."""
-    return Leaf(name, tuple(root.list(name)[1]))
+    """A leaf by its path, judged by itself. Raises OSError."""
+    walker = _Walker(root, ())
+    leaf = walker.leaf(name, "", "", "", layout.RUN, [])
+    if leaf.problem:
+        raise OSError(0, leaf.problem, clean(name))
+    return leaf
 
 
 def lone_workload(root: Root, name: str) -> WorkloadDirectory:
     """A workload directory outside any tree. Raises OSError."""
     walker = _Walker(root, ())
-    return WorkloadDirectory(name, layout.CHECKPOINTING, tuple(walker.leaves(name, "", "", name)))
+    level = walker.level(name, layout.RUN, "", "", name, [], [], 6)
+    return WorkloadDirectory(name, layout.CHECKPOINTING, _judged([level]), (), (level,), (), level.files)
+
+
+def family_named(name: str) -> str:
+    """The family that a directory's name stands for, however it is spelt; '' where for none."""
+    plain = name.lower().replace("_", "").replace("-", "")
+    return next((family for family, spellings in _SPELLINGS.items() if plain in spellings), "")
+
+
+_SPELLINGS = {family: {family.replace("_", "")} for family in layout.FAMILIES}
+_SPELLINGS[layout.VECTOR_DATABASE].add("vectordb")
+"""The command line's names as well, in which the tool says vectordb and kvcache."""
+_MAX_DEPTH = 6
+_MAX_SEARCHED = 200
+"""Directories that are searched for leaves where none should be, for each place."""
 
 
 class _Walker:
-    """Lists directories, restricted to a scope, and keeps account of what was passed over."""
+    """Lists directories, restricted to a scope, and keeps account of what it did not go into."""
 
     def __init__(self, root: Root, scope: Sequence[str]) -> None:
         self._root = root
         self._scope = scope
         self.listing = Listing()
 
-    def _list(self, path: str) -> tuple[list[str], list[str]]:
+    def entries(self, path: str, obstacles: list[Obstacle]) -> Entries:
+        """One directory; what could not be listed or is no regular file is added to the obstacles."""
         try:
-            return self._root.list(path)
+            directories, files, special = self._root.survey(path)
         except OSError as error:
-            self.listing.unreadable.append(f"{clean(path)}: {os.strerror(error.errno or 0)}")
-            return [], []
+            problem = os.strerror(error.errno or 0)
+            obstacles.append(Obstacle(path, UNLISTED, detail=problem))
+            return Entries(path, problem=problem)
+        for kind in sorted({kind for name, kind in special if not name.startswith(".")}):
+            names = tuple(name for name, its_kind in special if its_kind == kind and not name.startswith("."))
+            obstacles.append(Obstacle(path, kind, names))
+        return Entries(path, tuple(directories), tuple(files), tuple(special))
 
-    def names(self, path: str, level: int) -> list[str]:
-        """Directories below ``path`` at a level of the tree, without dot names and what is out of scope."""
-        names = [name for name in self._list(path)[0] if not name.startswith(".")]
-        if level < len(self._scope):
-            return [name for name in names if name == self._scope[level]]
-        return names
+    def leaves_out(self, name: str, level: int) -> bool:
+        """Whether a directory at a level of the tree lies outside the scope."""
+        return level < len(self._scope) and name != self._scope[level]
 
-    def system(self, division: str, submitter: str, name: str) -> None:
-        """Add one system with what its families' discoverers find."""
+    def inside(self, entries: Entries, level: int) -> list[str]:
+        """Directories of a level to go into: in scope, no dot names, no leaves."""
+        return [name for name in entries.visible if not _stamped(name) and not self.leaves_out(name, level)]
+
+    def division(self, name: str) -> None:
+        """Add the submitters of one division directory."""
+        entries = self.entries(name, self.listing.obstacles)
+        self.listing.misplaced += _stamped_paths(entries)
+        submitters = self.inside(entries, 1)
+        for submitter in submitters:
+            self.submitter(name, submitter)
+        self.listing.divisions.append((name, len(submitters)))
+
+    def submitter(self, division: str, name: str) -> None:
+        """Add one submitter with its systems."""
+        path = f"{division}/{name}"
+        obstacles: list[Obstacle] = []
+        entries = self.entries(path, obstacles)
+        misplaced = _stamped_paths(entries)
+        nested = []
+        for other in entries.visible[:_MAX_SEARCHED]:
+            if other not in (RESULTS, SYSTEMS, LEGACY) and not _stamped(other):
+                below = self.entries(f"{path}/{other}", obstacles)
+                if RESULTS in below.directories or SYSTEMS in below.directories:
+                    nested.append(other)
+        results, systems = None, None
+        if SYSTEMS in entries.directories and not self.leaves_out(SYSTEMS, 2):
+            systems = self.entries(f"{path}/{SYSTEMS}", obstacles)
+        code = LEGACY in entries.directories
+        if RESULTS in entries.directories and not self.leaves_out(RESULTS, 2):
+            listed = self.entries(f"{path}/{RESULTS}", obstacles)
+            misplaced += _stamped_paths(listed)
+            results = tuple(name for name in listed.visible if not _stamped(name))
+            for system in self.inside(listed, 3):
+                code |= self.system(division, name, system)
+        self.listing.submitters.append(
+            SubmitterDirectory(
+                division.lower(), name, path, entries, results, systems, tuple(nested), code, tuple(misplaced),
+                tuple(obstacles),
+            )
+        )  # fmt: skip
+
+    def system(self, division: str, submitter: str, name: str) -> bool:
+        """Add one system with its workload directories; tells whether code lies among its results."""
         path = f"{division}/{submitter}/{RESULTS}/{name}"
+        obstacles: list[Obstacle] = []
+        entries = self.entries(path, obstacles)
+        misplaced = _stamped_paths(entries)
         workloads: list[WorkloadDirectory] = []
-        for family in self.names(path, 4):
-            if family in layout.FAMILY_LEVELS:
-                workloads.extend(self.family(family, f"{path}/{family}", division, path))
-        description = str(layout.system_description(division, submitter, name))
-        self.listing.systems.append(SystemDirectory(division, submitter, name, path, description, tuple(workloads)))
+        families = []
+        code = False
+        for directory in entries.visible:
+            if _stamped(directory):
+                continue
+            family, below = family_named(directory), f"{path}/{directory}"
+            if not family or self.leaves_out(directory, 4):
+                families.append(FamilyDirectory(directory, below, family))
+                continue
+            listed = self.entries(below, obstacles)
+            families.append(FamilyDirectory(directory, below, family, len(listed.visible)))
+            misplaced += _stamped_paths(listed)
+            code |= LEGACY in listed.directories
+            found = list(self.workloads(family, listed, division.lower(), path, misplaced, obstacles))
+            code |= any(LEGACY in workload.commands for workload in found)
+            workloads.extend(found)
+        self.listing.systems.append(
+            SystemDirectory(
+                division.lower(), submitter, name, path,
+                str(layout.system_description(division, submitter, name)),
+                tuple(workloads), tuple(families), tuple(misplaced), tuple(obstacles),
+            )
+        )  # fmt: skip
+        return code
 
-    def family(self, family: str, path: str, division: str, system_path: str) -> Iterator[WorkloadDirectory]:
+    def workloads(
+        self,
+        family: str,
+        entries: Entries,
+        division: str,
+        system_path: str,
+        misplaced: list[str],
+        obstacles: list[Obstacle],
+    ) -> Iterator[WorkloadDirectory]:
         """The workload directories of one family, at the depth that the family has."""
         levels = layout.FAMILY_LEVELS[family]
         above = len(levels) - (layout.COMMAND in levels)
-        for below in self._below(path, above, len(LEVELS)):
-            workload = below.rpartition("/")[2]
-            level = len(LEVELS) + above
+        for below in self._below(entries, above, len(LEVELS), misplaced, obstacles):
+            workload, level = below.rpartition("/")[2], len(LEVELS) + above
             if layout.COMMAND not in levels:
-                leaves = tuple(self.leaves(below, division, system_path, workload, level=level))
-                yield WorkloadDirectory(below, family, leaves)
+                only = self.level(below, layout.RUN, division, system_path, workload, misplaced, obstacles, level)
+                yield WorkloadDirectory(
+                    below, family, _judged([only]), (), (only,), (), only.files, division, system_path
+                )
                 continue
-            commands = self.names(below, level)
-            found = (
-                leaf
-                for command in commands
-                for leaf in self.leaves(f"{below}/{command}", division, system_path, workload, command, level + 1)
+            listed = self.entries(below, obstacles)
+            misplaced += _stamped_paths(listed)
+            found = [
+                self.level(
+                    f"{below}/{command}", command, division, system_path, workload, misplaced, obstacles, level + 1
+                )
+                for command in self.inside(listed, level)
+                if command != LEGACY
+            ]
+            yield WorkloadDirectory(
+                below,
+                family,
+                _judged(found),
+                tuple(name for name in listed.visible if not _stamped(name)),
+                tuple(found),
+                tuple(name for name in listed.visible if _stamped(name)),
+                listed.files,
+                division,
+                system_path,
             )
-            yield WorkloadDirectory(below, family, tuple(found), tuple(commands))
 
-    def _below(self, path: str, depth: int, level: int) -> Iterator[str]:
+    def _below(
+        self, entries: Entries, depth: int, level: int, misplaced: list[str], obstacles: list[Obstacle]
+    ) -> Iterator[str]:
         """Paths of the directories ``depth`` levels below."""
-        if not depth:
-            yield path
-            return
-        for name in self.names(path, level):
-            yield from self._below(f"{path}/{name}", depth - 1, level + 1)
+        for name in self.inside(entries, level):
+            path = f"{entries.path}/{name}"
+            if depth == 1:
+                yield path
+                continue
+            listed = self.entries(path, obstacles)
+            misplaced += _stamped_paths(listed)
+            yield from self._below(listed, depth - 1, level + 1, misplaced, obstacles)
 
-    def leaves(
-        self, path: str, division: str, system_path: str, workload: str, command: str = layout.RUN, level: int = 6
-    ) -> Iterator[Leaf]:
-        """The leaves of a directory: every directory that a run could have left."""
-        for name in self.names(path, level):
-            directories, files = self._list(f"{path}/{name}")
-            visible = [entry for entry in (*directories, *files) if not entry.startswith(".")]
-            if not visible:
-                self.listing.remarks.append(f"{clean(path)}/{clean(name)}: holds no result files; not judged")
-            elif layout.leaf_time(name) is None and not _looks_like_run(files):
-                self.listing.remarks.append(f"{clean(path)}/{clean(name)}: is not a run leaf; not judged")
+    def level(
+        self,
+        path: str,
+        command: str,
+        division: str,
+        system_path: str,
+        workload: str,
+        misplaced: list[str],
+        obstacles: list[Obstacle],
+        depth: int,
+    ) -> CommandDirectory:
+        """The leaves of a directory, and what else lies in it."""
+        entries = self.entries(path, obstacles)
+        leaves, strays = [], []
+        for name in entries.visible:
+            if self.leaves_out(name, depth):
+                continue
+            if layout.leaf_time(name) is not None:
+                leaves.append(self.leaf(f"{path}/{name}", division, system_path, workload, command, obstacles))
+                continue
+            leaf = self.leaf(f"{path}/{name}", division, system_path, workload, command, obstacles)
+            run_like = _looks_like_run(leaf.files)
+            below: tuple[str, ...] = ()
+            if run_like:
+                leaves.append(leaf)
             else:
-                yield Leaf(f"{path}/{name}", tuple(files), division, system_path, workload, command)
+                below = tuple(self._search(leaf, obstacles))
+                misplaced += below
+            strays.append(Stray(name, leaf.path, run_like, below))
+        return CommandDirectory(command, path, entries.files, tuple(leaves), tuple(strays))
+
+    def leaf(
+        self, path: str, division: str, system_path: str, workload: str, command: str, obstacles: list[Obstacle]
+    ) -> Leaf:
+        """One leaf; of what lies below it only the configuration is listed."""
+        entries = self.entries(path, obstacles)
+        configuration = None
+        if layout.DLIO_CONFIG_DIR in entries.directories:
+            listed = self.entries(f"{path}/{layout.DLIO_CONFIG_DIR}", obstacles)
+            if not listed.problem:
+                names = sorted((*listed.directories, *listed.files))
+                configuration = tuple(name for name in names if not name.startswith("."))
+        stub = not entries.problem and all(name.startswith(".") for name in (*entries.directories, *entries.files))
+        return Leaf(
+            path, entries.files, division, system_path, workload, command, entries.directories, configuration, stub,
+            entries.problem,
+        )  # fmt: skip
+
+    def _search(self, leaf: Leaf, obstacles: list[Obstacle]) -> Iterator[str]:
+        """Paths of leaves below a directory that is none itself; bounded in depth and number."""
+        pending = [(f"{leaf.path}/{name}", 1) for name in leaf.directories if not name.startswith(".")]
+        searched = 0
+        while pending and searched < _MAX_SEARCHED:
+            path, depth = pending.pop(0)
+            if _stamped(path.rpartition("/")[2]):
+                yield path
+            elif depth < _MAX_DEPTH:
+                searched += 1
+                pending += [(f"{path}/{name}", depth + 1) for name in self.entries(path, obstacles).visible]
+
+
+def _stamped(name: str) -> bool:
+    """Whether a name is that of a leaf."""
+    return layout.leaf_time(name) is not None
+
+
+def _stamped_paths(entries: Entries) -> list[str]:
+    """Paths of the leaves that lie in a directory that should hold none."""
+    return [f"{entries.path}/{name}" for name in entries.visible if _stamped(name)]
+
+
+def _judged(levels: Sequence[CommandDirectory]) -> tuple[Leaf, ...]:
+    """The leaves that hold a result that can be read."""
+    return tuple(leaf for level in levels for leaf in level.leaves if not leaf.stub and not leaf.problem)
 
 
 def _looks_like_run(files: Sequence[str]) -> bool:
-    return layout.SUMMARY in files or any(name.endswith("_metadata.json") for name in files)
+    return layout.SUMMARY in files or any(name.endswith(layout.METADATA_SUFFIX) for name in files)

@@ -11,6 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 
 import rules
 from mlpstorage.results import layout
@@ -32,6 +33,7 @@ from .discovery import (
     lone_workload,
     walk,
 )
+from .readers import structure, tree
 from .readers.families import FAMILIES, family_of_leaf
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
 from .report import CheckReport, Fault, States, add_states, place_of
@@ -71,17 +73,19 @@ def check(
     """
     edition = rules.load_edition(options.edition)
     location = locate(path)
+    parts: Iterator[Part]
     report = CheckReport(edition.id, _shown_root(path, location.root), edition.info.caution)
     if location.kind == "tree" and not location.is_leaf:
         with Root(location.root) as root:
             listing = walk(root, location.scope)
         _select_submitters(listing, options.submitters)
-        report.remarks.extend(listing.remarks)
         report.unreadable.extend(listing.unreadable)
         report.systems = len(listing.systems)
-        report.submitters = len({(system.division, system.submitter) for system in listing.systems})
-        tasks = [system for system in listing.systems if system.workloads]
-        parts = _run(partial(check_system, location.root, options), tasks, options.jobs)
+        report.submitters = len(listing.submitters)
+        if not listing.submitters and not report.unreadable:
+            raise NothingToCheckError(f"{clean(os.fspath(path))}: there is no submitter in it")
+        above = check_tree(location.root, options, listing)
+        parts = chain([above], _run(partial(check_system, location.root, options), listing.systems, options.jobs))
     else:
         parts = iter([check_lone(location.root, "/".join(location.scope), location.kind, options)])
     for part in parts:
@@ -89,19 +93,38 @@ def check(
         if found is not None:
             found(part.findings)
     report.sort()
-    if not report.leaves and not report.faults and not report.unreadable:
-        raise NothingToCheckError(_nothing(path, report))
     return report
 
 
+def check_tree(root_path: str, options: Options, listing: Listing) -> Part:
+    """Read and judge what lies above the systems: the whole tree, and each submitter."""
+    part = Part()
+    with Root(root_path) as root:
+        for read in structure.TREE:
+            with _faults_kept(part, ".", options):
+                _judge(part, [read(root, listing)], layout.DIVISIONS[0], options)
+        for submitter in listing.submitters:
+            with _faults_kept(part, clean(submitter.path), options):
+                facts = [read_submitter(root, listing, submitter) for read_submitter in structure.SUBMITTER]
+                _judge(part, facts, submitter.division, options)
+    return part
+
+
 def check_system(root_path: str, options: Options, system: SystemDirectory) -> Part:
-    """Read and judge one system with its workloads."""
+    """Read and judge one system: its place in the tree, and what was measured on it."""
     part = Part()
     with _faults_kept(part, clean(system.path), options), Root(root_path) as root:
         description = read_description(root, system.description)
-        workloads = list(_workloads(root, system.workloads, described_api(description), part))
+        places: list[FactModel] = []
+        workloads: list[FactModel] = []
+        for directory in system.workloads:
+            places.append(tree.workload_facts(root, directory, live=system.live))
+            workloads.extend(_workloads(root, [directory], described_api(description), part))
+            root.kept.clear()
+        facts: list[FactModel] = [tree.system_facts(system, places), *(read(root, system) for read in structure.SYSTEM)]
         if workloads:
-            _judge(part, system_facts(description, tuple(workloads)), system.division, options)
+            facts.append(system_facts(description, tuple(workloads)))
+        _judge(part, facts, system.division, options)
     return part
 
 
@@ -110,20 +133,23 @@ def check_lone(root_path: str, path: str, kind: str, options: Options) -> Part:
     part = Part()
     with _faults_kept(part, clean(path), options), Root(root_path) as root:
         if kind == "workload":
-            for workload in _workloads(root, [lone_workload(root, path)], NO_DESCRIPTION, part):
+            directory = lone_workload(root, path)
+            shape = tree.workload_facts(root, directory)
+            for workload in _workloads(root, [directory], NO_DESCRIPTION, part):
                 part.remarks.append(f"{clean(path)}: only this workload directory was looked at, not its system")
-                _judge(part, workload, _division(workload), options)
+                _judge(part, [shape, workload], _division(workload), options)
             return part
         leaf, family, described = _leaf_in_tree(root, path)
         if family not in FAMILIES:
             part.remarks.append(f"{clean(path)}: results of this family are not judged yet")
             part.unjudged.append(clean(path))
             return part
+        shape_of_leaf = tree.leaf_facts(root, leaf, family)
         run = FAMILIES[family].read_leaf(root, leaf, described)
         if run is not None:
             part.runs = 1
             part.remarks.append(f"{clean(path)}: only this leaf was looked at, not its workload and its system")
-            _judge(part, run, _division(run), options)
+            _judge(part, [shape_of_leaf, run], _division(run), options)
     return part
 
 
@@ -152,6 +178,9 @@ def _workloads(
     root: Root, directories: Iterable[WorkloadDirectory], api: Found[str], part: Part
 ) -> Iterator[FactModel]:
     for directory in directories:
+        if directory.unlisted:
+            part.remarks.append(f"{clean(directory.path)}: not judged as a whole, for a leaf could not be listed")
+            continue
         if directory.family not in FAMILIES:
             part.remarks.append(f"{clean(directory.path)}: results of this family are not judged yet")
             part.unjudged.append(clean(directory.path))
@@ -163,15 +192,21 @@ def _workloads(
             yield workload
 
 
-def _judge(part: Part, facts: FactModel, division: str, options: Options) -> None:
-    evaluation = rules.load_edition(options.edition).evaluate(facts, division=division, stage=SUBMISSION)
-    # What lies above a lone directory was not asked for; a remark says so.
-    asked = tuple(question for question in evaluation.open_questions if question.absence.cause != NOT_GIVEN)
-    add_states(part.states, ((place_of(path), counts) for path, counts in evaluation.outcomes.items()))
-    concluded = rules.conclude([replace(evaluation, open_questions=asked)])
+def _judge(part: Part, subjects: Iterable[FactModel], division: str, options: Options) -> None:
+    """Judge subjects that may explain each other's open questions."""
+    edition = rules.load_edition(options.edition)
+    evaluations = []
+    for facts in subjects:
+        evaluation = edition.evaluate(facts, division=division, stage=SUBMISSION)
+        # What lies above a lone directory was not asked for; a remark says so.
+        asked = tuple(question for question in evaluation.open_questions if question.absence.cause != NOT_GIVEN)
+        evaluations.append(replace(evaluation, open_questions=asked))
+        add_states(part.states, ((place_of(path), counts) for path, counts in evaluation.outcomes.items()))
+        part.faults.extend(Fault(facts.path, clean(fault, 500)) for fault in evaluation.faults)
+    concluded = rules.conclude(evaluations)
     part.findings.extend(concluded.findings)
-    part.faults.extend(Fault(facts.path, clean(fault, 500)) for fault in evaluation.faults)
-    part.tally.update(concluded.tally)
+    for rule, counts in concluded.tally.items():
+        part.tally.setdefault(rule, Counter()).update(counts)
 
 
 class _faults_kept:  # noqa: N801 - used as a with statement
@@ -234,20 +269,15 @@ def select(report: CheckReport, selection: Selection) -> None:
 def _select_submitters(listing: Listing, wanted: Sequence[str]) -> None:
     if not wanted:
         return
-    available = sorted({system.submitter for system in listing.systems})
+    available = sorted({submitter.name for submitter in listing.submitters})
     missing = [name for name in wanted if name not in available]
     if missing:
         there = ", ".join(map(clean, available)) or "none"
         raise NothingToCheckError(f"no submitter {', '.join(map(repr, missing))} here; there are: {there}")
+    listing.submitters = [submitter for submitter in listing.submitters if submitter.name in wanted]
     listing.systems = [system for system in listing.systems if system.submitter in wanted]
 
 
 def _shown_root(path: str | os.PathLike[str], root: str) -> str:
     """The root as the user named it, where they did."""
     return os.fspath(path) if os.path.realpath(path) == root else root
-
-
-def _nothing(path: str | os.PathLike[str], report: CheckReport) -> str:
-    seen = f"{report.submitters} submitters with {report.systems} systems, but no run that this version can check"
-    left_out = f" ({report.remarks[0]}{', ...' if len(report.remarks) > 1 else ''})" if report.remarks else ""
-    return f"{clean(os.fspath(path))}: {seen}{left_out}"

@@ -39,6 +39,7 @@ TIMESTAMP = re.compile(r"[0-9]{8}_[0-9]{6}")
 TIMESTAMP_FORMAT = "%Y%m%d_%H%M%S"
 
 SUMMARY = "summary.json"
+RESULTS_JSON = "results.json"
 FS_SEPARATION = "fs_separation.json"
 CODE_IMAGE_POINTER = ".mlps-code-image"
 DLIO_CONFIG_DIR = "dlio_config"

@@ -1,0 +1,77 @@
+"""Derived facts of the results tree: the pauses between neighbouring invocations (2.1.18, 2.1.24).
+
+A pause runs from the end of one invocation to the start of the next, both in the submitter's local time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import pairwise
+
+from ..facts.base import Absence
+from ..facts.tree import Pause
+from .workload import Instant, Moment
+
+
+@dataclass(frozen=True, slots=True)
+class LeafTimes:
+    """When one invocation began and ended, and between which readings its duration is measured.
+
+    ``start_name`` and ``end_name`` say what was read; ``exact`` that nothing but the invocation lies between them.
+    """
+
+    name: str
+    start: Moment
+    end: Moment
+    begun: Moment
+    ended: Moment
+    start_name: str = ""
+    end_name: str = ""
+    exact: bool = True
+
+    @property
+    def duration(self) -> timedelta | Absence:
+        """How long it took."""
+        if isinstance(self.begun, Absence):
+            return self.begun
+        return self.ended if isinstance(self.ended, Absence) else self.ended.at - self.begun.at
+
+    @property
+    def unknown(self) -> Absence | None:
+        """Why one of its times is not known; None where all are."""
+        known = (self.start, self.end, self.duration)
+        return next((value for value in known if isinstance(value, Absence)), None)
+
+
+def pauses(path: str, leaves: Iterable[LeafTimes]) -> list[Pause]:
+    """Pauses between neighbours in the order of their starts; a leaf whose times are not known has none beside it."""
+    ordered = sorted(
+        leaves, key=lambda leaf: leaf.start.at.isoformat() if isinstance(leaf.start, Instant) else leaf.name
+    )
+    shortest = min(_seconds(ordered), default=0.0)
+    found = []
+    for first, second in pairwise(ordered):
+        durations = _seconds((first, second))
+        if isinstance(first.end, Absence) or isinstance(second.start, Absence) or len(durations) < 2:
+            continue
+        bound = "" if first.exact and second.exact else "; an upper bound, start-up or tear-down lie in it"
+        found.append(
+            Pause(
+                names=f"{first.name} and {second.name}",
+                path=path,
+                idle_seconds=(second.start.at - first.end.at).total_seconds(),
+                shortest_seconds=shortest,
+                longest_seconds=max(durations),
+                origin=f"{first.end_name} {first.end.at.isoformat()}, {second.start_name} "
+                f"{second.start.at.isoformat()}{bound}",
+            )
+        )
+    return found
+
+
+def _seconds(leaves: Sequence[LeafTimes]) -> list[float]:
+    """Durations that are known and can be one."""
+    known = [duration for leaf in leaves if not isinstance(duration := leaf.duration, Absence)]
+    return [duration.total_seconds() for duration in known if duration > timedelta()]

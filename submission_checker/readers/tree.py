@@ -1,0 +1,424 @@
+"""What surrounds the runs as facts: the tree, its submitters, systems, workload directories and leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, TypeVar
+
+from mlpstorage.results import layout
+from mlpstorage.results.document import Document, Found, Reading, first_of, read_json
+from mlpstorage.results.files import Root
+from mlpstorage.results.images import IMAGE_PREFIX, LEGACY, POOL, POOL_MARKER
+from mlpstorage.results.text import clean
+from rules.derived.tree import LeafTimes, pauses
+from rules.derived.workload import Instant, Moment
+from rules.facts import Absence, FactModel, FactSheet, Reason, Source
+from rules.facts import tree as facts
+from rules.tables import reference_rows
+
+from .. import discovery
+from ..discovery import RESULTS, SYSTEMS, UNLISTED, CommandDirectory, Entries, Leaf, Listing, Stray
+from .common import put
+
+MAX_RECORDS = 500
+"""Entries of one kind of one directory that rules are asked about; a last record says how many more there are."""
+_MAX_NAMES = 8
+"""Names that one text lists."""
+_SPECIAL_IS_READ = (".json", layout.DLIO_CONFIG_DIR)
+"""Ends of names in a leaf that readers open; they tell by themselves that such a file is a link or a device."""
+
+T = TypeVar("T")
+
+
+def tree_facts(root: Root, listing: Listing) -> facts.Tree:
+    """The top of the tree."""
+    sheet = _Sheet("")
+    sheet.put("live", listing.live)
+    sheet.put("divisions", sorted({name.lower() for name, _ in listing.divisions}))
+    for division in layout.DIVISIONS:
+        count = sum(count for name, count in listing.divisions if name.lower() == division)
+        sheet.put(f"{division}_submitters", count)
+    pools = {pool.path: pool for pool in listing.pools}
+    sheet.put("directories", _capped([_top_directory(name, pools.get(name)) for name in listing.root.visible], "name"))
+    sheet.put("misplaced", _misplaced(listing.misplaced))
+    sheet.put("obstacles", _obstacles(listing.obstacles))
+    return sheet.build(facts.Tree, ".")
+
+
+def _top_directory(name: str, pool: Entries | None) -> facts.TopDirectory:
+    images = pool is not None and any(_is_image(child) for child in pool.directories)
+    marked = pool is not None and POOL_MARKER in pool.files
+    return facts.TopDirectory(
+        name=clean(name), path=clean(name), lower=clean(name.lower()), marked=marked, images=images
+    )
+
+
+def _is_image(name: str) -> bool:
+    return name.startswith(IMAGE_PREFIX) and all(digit in "0123456789abcdef" for digit in name[len(IMAGE_PREFIX) :])
+
+
+def submitter_facts(root: Root, listing: Listing, submitter: discovery.SubmitterDirectory) -> facts.Submitter:
+    """One submitter's own directories."""
+    path = clean(submitter.path)
+    sheet = _Sheet(path)
+    sheet.put("division", submitter.division)
+    sheet.put("name", clean(submitter.name))
+    sheet.put("layout", _layout(listing, submitter))
+    entries = submitter.entries
+    missing = _unlisted(path, entries.problem) if entries.problem else None
+    for name in (RESULTS, SYSTEMS, LEGACY):
+        sheet.put(f"has_{name}", missing or name in entries.directories)
+    sheet.put("code_cause", f"file:{path}/{LEGACY}")
+    records = [
+        facts.SubmitterEntry(
+            name=clean(name),
+            path=clean(f"{submitter.path}/{name}"),
+            stamped=layout.leaf_time(name) is not None,
+            nested=name in submitter.nested,
+        )
+        for name in entries.visible[: MAX_RECORDS + 1]
+    ]
+    sheet.put("directories", missing or _capped(records, "name", len(entries.visible)))
+    sheet.put("misplaced", _misplaced(submitter.misplaced))
+    sheet.put("obstacles", _obstacles(submitter.obstacles))
+    return sheet.build(facts.Submitter, path)
+
+
+def _layout(listing: Listing, submitter: discovery.SubmitterDirectory) -> str:
+    """By evidence: the newest form of keeping code that the tree shows."""
+    if POOL in listing.root.directories:
+        return "3"
+    if any(pool.path == submitter.name and POOL_MARKER in pool.files for pool in listing.pools):
+        return "2"
+    return "1" if any(other.code for other in listing.submitters) else "none"
+
+
+def system_facts(system: discovery.SystemDirectory, workloads: Iterable[FactModel]) -> facts.SystemResults:
+    """One system's results, over what its workload directories gave."""
+    path = clean(system.path)
+    sheet = _Sheet(path)
+    sheet.put("division", system.division)
+    sheet.put("name", clean(system.name))
+    problem = next((o.detail for o in system.obstacles if o.kind == UNLISTED and o.path == system.path), "")
+    missing = _unlisted(path, problem) if problem else None
+    sheet.put("num_categories", missing or len(system.families))
+    categories = [
+        facts.Family(name=clean(family.name), path=clean(family.path), proposed=family.family, children=family.children)
+        for family in system.families
+    ]
+    sheet.put("categories", missing or _capped(categories, "name"))
+    names: dict[str, facts.WorkloadName] = {}
+    for workload in system.workloads:
+        family = workload.path.removeprefix(f"{system.path}/").split("/")
+        below = f"{system.path}/{'/'.join(family[:2])}"
+        names[below] = facts.WorkloadName(
+            name=clean(family[1]), path=clean(below), family=workload.family, misplaced=len(workload.misplaced)
+        )
+    sheet.put("workloads", missing or _capped(list(names.values()), "name"))
+    sheet.put("misplaced", _misplaced(system.misplaced))
+    sheet.put("obstacles", _obstacles(system.obstacles))
+    return sheet.build(facts.SystemResults, path, workloads)
+
+
+def workload_facts(root: Root, workload: discovery.WorkloadDirectory, *, live: bool = False) -> facts.WorkloadResults:
+    """One workload directory with its leaves. The documents that it reads are kept for the family's reader."""
+    path = clean(workload.path)
+    sheet = _Sheet(path)
+    levels = {
+        level.command: [_LeafReader(root, leaf, workload.family) for leaf in level.leaves] for level in workload.levels
+    }
+    sheet.put("division", workload.division)
+    sheet.put("family", workload.family)
+    sheet.put("name", clean(workload.name))
+    sheet.put("live", live)
+    sheet.put("misplaced", len(workload.misplaced))
+    training = workload.family == layout.TRAINING
+    phases = [
+        facts.Phase(name=command, there=command in workload.commands, cause=f"file:{path}/{command}")
+        for command in (layout.COMMANDS if training else ())
+    ]
+    sheet.put("phases", phases)
+    entries = [_directory(Stray(name, f"{workload.path}/{name}"), "") for name in workload.commands]
+    sheet.put("entries", _capped(entries, "name"))
+    strays = [_directory(stray, level.command) for level in workload.levels for stray in level.strays]
+    sheet.put("strays", _capped(strays, "name"))
+    groups = [group for level in workload.levels for group in _groups(workload, level, levels[level.command])]
+    sheet.put("groups", groups)
+    runs = [group for group in groups if group.command == layout.RUN]
+    sheet.put("accelerators", [f"{group.accelerator} {group.count}" for group in runs if group.accelerator])
+    sheet.put("results_files", _results_files(workload))
+    _put_pauses(sheet, workload, levels.get(layout.RUN, []))
+    logs = [f"{level.path}/dlio.log" for level in workload.levels if "dlio.log" in level.files]
+    sheet.put("stray_logs", [clean(log) for log in logs])
+    leaves = [reader.facts() for readers in levels.values() for reader in readers]
+    return sheet.build(facts.WorkloadResults, path, leaves)
+
+
+def leaf_facts(root: Root, leaf: Leaf, family: str) -> facts.RunLeaf:
+    """One leaf by itself."""
+    return _LeafReader(root, leaf, family).facts()
+
+
+def _directory(stray: Stray, command: str) -> facts.Directory:
+    return facts.Directory(
+        name=clean(stray.name),
+        path=clean(stray.path),
+        command=command,
+        run_like=stray.run_like,
+        leaves_below=len(stray.below),
+        digits=layout.TIMESTAMP.fullmatch(stray.name) is not None,
+    )
+
+
+def _groups(
+    workload: discovery.WorkloadDirectory, level: CommandDirectory, readers: Sequence[_LeafReader]
+) -> list[facts.LeafGroup]:
+    """The leaves of one level; training runs by accelerator, of which one that names none goes with the only others."""
+    strays = {stray.name for stray in level.strays}
+    counted = [r for r in readers if not r.leaf.stub and not r.is_sizing and r.leaf.name not in strays]
+    by_accelerator: dict[str, list[str]] = {}
+    for reader in counted:
+        name = reader.accelerator if workload.family == layout.TRAINING and level.command == layout.RUN else ""
+        by_accelerator.setdefault(name, []).append(reader.leaf.name)
+    if len(by_accelerator) == 2 and "" in by_accelerator:
+        unnamed = by_accelerator.pop("")
+        next(iter(by_accelerator.values())).extend(unnamed)
+    misnamed = sum(1 for stray in level.strays if stray.run_like or stray.below)
+    return [
+        facts.LeafGroup(
+            command=level.command,
+            path=clean(level.path),
+            accelerator=accelerator,
+            count=len(names),
+            misnamed=misnamed,
+            names=_listed(sorted(names)),
+        )
+        for accelerator, names in sorted((by_accelerator or {"": []}).items())
+    ]
+
+
+def _results_files(workload: discovery.WorkloadDirectory) -> list[facts.ResultsFile]:
+    """Where the report generator puts results.json: beside the runs."""
+    if workload.family not in (layout.TRAINING, layout.CHECKPOINTING):
+        return []
+    return [
+        facts.ResultsFile(
+            path=clean(level.path),
+            there=layout.RESULTS_JSON in level.files,
+            similar=_listed([name for name in level.files if name.lower() == layout.RESULTS_JSON != name]),
+        )
+        for level in workload.levels
+        if level.command == layout.RUN
+    ]
+
+
+def _put_pauses(sheet: _Sheet, workload: discovery.WorkloadDirectory, readers: Sequence[_LeafReader]) -> None:
+    """Pauses between runs: of training by accelerator, of checkpointing between the invocations."""
+    training = workload.family == layout.TRAINING
+    runs = [reader for reader in readers if not reader.leaf.stub and not reader.leaf.problem and not reader.is_sizing]
+    if workload.family not in (layout.TRAINING, layout.CHECKPOINTING) or len(runs) < 2:
+        sheet.put("pauses", [])
+        sheet.put("times_known", True)
+        return
+    groups: dict[str, list[LeafTimes]] = {}
+    for reader in runs:
+        groups.setdefault(reader.accelerator if training else "", []).append(reader.times(measured=training))
+    path = clean(runs[0].leaf.path.rpartition("/")[0])
+    found = [pause for _, group in sorted(groups.items()) for pause in pauses(path, group)]
+    sheet.put("pauses", _capped(found, "names"))
+    unknown = [times.unknown for group in groups.values() for times in group if times.unknown is not None]
+    sheet.put("times_known", unknown[0] if unknown else True)
+
+
+class _LeafReader:
+    """States the facts of one leaf."""
+
+    def __init__(self, root: Root, leaf: Leaf, family: str) -> None:
+        self.leaf = leaf
+        self.family = family
+        self.path = clean(leaf.path)
+        self.expected = layout.metadata_name(leaf.name, family)
+        self.metadata_files = [name for name in leaf.files if name.endswith(layout.METADATA_SUFFIX)]
+        self.metadata = self._open(root, self._metadata_name())
+        self.summary = self._open(root, layout.SUMMARY)
+
+    def _metadata_name(self) -> str:
+        only = len(self.metadata_files) == 1 and self.expected not in self.metadata_files
+        return self.metadata_files[0] if only else self.expected
+
+    def _open(self, root: Root, name: str) -> Document:
+        path = f"{self.leaf.path}/{name}"
+        if self.leaf.problem:
+            return Document(clean(path), "refused", f"{UNLISTED}:{self.path}", self.leaf.problem)
+        if name not in self.leaf.files:
+            return Document(clean(path), "missing", f"file:{clean(path)}", "there is no such file")
+        return read_json(root, path, placeholder=f"placeholder:{self.path}", keep=True)
+
+    @property
+    def accelerator(self) -> str:
+        """Accelerator type, lower case; '' where the metadata names none."""
+        pointers = ("/accelerator", "/args/accelerator_type", "/args/accelerator")
+        found = first_of(*(self.metadata.text(pointer) for pointer in pointers))
+        return found.value.lower() if isinstance(found, Reading) else ""
+
+    @property
+    def is_sizing(self) -> bool:
+        """A checkpointing leaf that holds a sizing: the family has no level of commands to keep them apart."""
+        command = self._recorded_command()
+        return (
+            self.family == layout.CHECKPOINTING and isinstance(command, Reading) and command.value == layout.COMMANDS[0]
+        )
+
+    def _recorded_command(self) -> Found[str]:
+        found = first_of(self.metadata.text("/command"), self.metadata.text("/args/command"))
+        return found.map(str.lower) if isinstance(found, Reading) else found
+
+    def times(self, *, measured: bool) -> LeafTimes:
+        """Start and end; with ``measured`` the duration is that of the measured section of the summary."""
+        summary_start = _moment(first_of(self.summary.local_time("/start"), self.summary.local_time("/start_time")))
+        summary_end = _moment(first_of(self.summary.local_time("/end"), self.summary.local_time("/end_time")))
+        starts = [
+            ("invocation start", _moment(self.metadata.local_time("/invocation_start_time")), True),
+            ("leaf name", self._directory_time(), True),
+            ("summary start", summary_start, False),
+        ]
+        ends = [
+            ("invocation end", _moment(self.metadata.local_time("/invocation_end_time")), True),
+            ("summary end", summary_end, False),
+        ]
+        start_name, start, start_exact = _first_known(starts)
+        end_name, end, end_exact = _first_known(ends)
+        begun, ended = (summary_start, summary_end) if measured else (start, end)
+        return LeafTimes(self.leaf.name, start, end, begun, ended, start_name, end_name, start_exact and end_exact)
+
+    def _directory_time(self) -> Moment:
+        time = layout.leaf_time(self.leaf.name)
+        if time is None:
+            return Absence(f"name:{self.path}", Reason.INVALID, self.path, detail="the leaf's name is not a time")
+        return Instant(time, Source(self.path))
+
+    def facts(self) -> facts.RunLeaf:
+        leaf, sheet = self.leaf, _Sheet(self.path)
+        missing = _unlisted(self.path, leaf.problem) if leaf.problem else None
+        sheet.put("name", clean(leaf.name))
+        sheet.put("family", self.family)
+        sheet.put("command", clean(leaf.command))
+        kind = clean(f"{self.family}/{leaf.command}")
+        sheet.put("kind", kind)
+        sheet.put("stub", missing or leaf.stub)
+        rows = reference_rows("tree-content")
+        patterns: list[str] = rows[kind]["names"] if kind in rows else []
+        found = [pattern for pattern in patterns if self._holds(pattern)]
+        sheet.put("content", missing or found)
+        sheet.put("content_causes", missing or [c for p in patterns if p not in found for c in self._causes(p)])
+        configuration = leaf.configuration
+        sheet.put("has_configuration", missing or configuration is not None)
+        names = [clean(name) for name in configuration or ()]
+        sheet.put("configuration", missing or [*names[:_MAX_LISTED], *_more(len(names) - _MAX_LISTED)])
+        expected = [name.removeprefix(f"{layout.DLIO_CONFIG_DIR}/") for name in _CONFIGURATION]
+        sheet.put(
+            "configuration_causes",
+            missing or [self._cause(f"{layout.DLIO_CONFIG_DIR}/{name}") for name in expected if name not in names],
+        )
+        sheet.put("metadata_files", missing or [clean(name) for name in self.metadata_files[:_MAX_LISTED]])
+        sheet.put("metadata_cause", self._cause(self.expected))
+        sheet.put("expected_metadata", clean(self.expected))
+        self._recorded(sheet, missing)
+        return sheet.build(facts.RunLeaf, self.path)
+
+    def _recorded(self, sheet: _Sheet, missing: Absence | None) -> None:
+        """What the metadata says of itself; nothing where it is not clear which file that is."""
+        if len(self.metadata_files) > 1:
+            detail = f"there are {len(self.metadata_files)} metadata files"
+            missing = Absence(f"metadata:{self.path}", Reason.INVALID, self.path, detail=detail)
+        put(sheet, "run_datetime", missing or self.metadata.text("/run_datetime"))
+        kind = first_of(self.metadata.text("/benchmark_type"), self.metadata.text("/args/benchmark"))
+        if isinstance(kind, Reading):
+            kind = kind.map(lambda name: discovery.family_named(name) or name)
+        put(sheet, "benchmark_type", missing or kind)
+        put(sheet, "recorded_command", missing or self._recorded_command())
+
+    def _holds(self, pattern: str) -> bool:
+        if pattern.endswith("/"):
+            return pattern[:-1] in self.leaf.directories or pattern[:-1] in self.leaf.files
+        return any(fnmatchcase(name, pattern) for name in self.leaf.files)
+
+    def _cause(self, name: str) -> str:
+        return f"file:{self.path}/{clean(name)}"
+
+    def _causes(self, pattern: str) -> list[str]:
+        """Causes of what is not known without a file; of many alike the first rank's file counts."""
+        if pattern == f"{layout.DLIO_CONFIG_DIR}/":
+            return [self._cause(name) for name in _CONFIGURATION]
+        if pattern.endswith(layout.METADATA_SUFFIX):
+            return [self._cause(self.expected)]
+        return [self._cause(pattern.replace("*", "0_"))]
+
+
+_CONFIGURATION = (layout.CONFIG, f"{layout.DLIO_CONFIG_DIR}/hydra.yaml", layout.OVERRIDES)
+_MAX_LISTED = 50
+
+
+class _Sheet(FactSheet):
+    """A sheet whose facts come from where a directory was listed, unless said otherwise."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._here = Source(path or ".")
+
+    def put(self, name: str, value: Any, source: Source | None = None) -> None:
+        super().put(name, value, source or self._here)
+
+
+def _unlisted(path: str, problem: str) -> Absence:
+    return Absence(f"{UNLISTED}:{path}", Reason.UNREADABLE, path, detail=problem)
+
+
+def _moment(found: Found[Any]) -> Moment:
+    return Instant(found.value, found.source) if isinstance(found, Reading) else found
+
+
+def _first_known(candidates: Sequence[tuple[str, Moment, bool]]) -> tuple[str, Moment, bool]:
+    return next((item for item in candidates if isinstance(item[1], Instant)), candidates[-1])
+
+
+def _misplaced(paths: Iterable[str]) -> list[facts.Misplaced]:
+    found = [facts.Misplaced(path=clean(path), above=clean(path.rpartition("/")[0])) for path in sorted(paths)]
+    return _capped(found, "path")
+
+
+def _obstacles(obstacles: Iterable[discovery.Obstacle]) -> list[facts.Obstacle]:
+    return _capped(
+        [
+            facts.Obstacle(
+                path=clean(obstacle.path) or ".",
+                kind=obstacle.kind,
+                listed=obstacle.kind != UNLISTED,
+                names=_listed(obstacle.names),
+                count=len(obstacle.names),
+                detail=clean(obstacle.detail),
+                cause=f"{UNLISTED}:{clean(obstacle.path)}",
+            )
+            for obstacle in obstacles
+        ],
+        "path",
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join([clean(name) for name in names[:_MAX_NAMES]] + _more(len(names) - _MAX_NAMES))
+
+
+def _more(count: int) -> list[str]:
+    return [f"({count} more)"] if count > 0 else []
+
+
+def _capped(records: list[T], field: str, total: int | None = None) -> list[T]:
+    """At most MAX_RECORDS, of which the last one says how many were left out."""
+    count = len(records) if total is None else total
+    if count <= MAX_RECORDS:
+        return records
+    last: Any = records[MAX_RECORDS - 1]
+    note = f"{getattr(last, field)} (and {count - MAX_RECORDS} more)"
+    return [*records[: MAX_RECORDS - 1], last.model_copy(update={field: note})]
