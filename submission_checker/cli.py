@@ -84,7 +84,13 @@ def _run(arguments: argparse.Namespace) -> int:
     earlier = read_report(arguments.since) if arguments.since else None
     report = check(
         arguments.results_dir,
-        Options(edition.id, tuple(split_list(arguments.submitter)), arguments.jobs, arguments.debug),
+        Options(
+            edition.id,
+            tuple(split_list(arguments.submitter)),
+            arguments.jobs,
+            arguments.debug,
+            _repository(arguments.source_repo),
+        ),
     )
     select(report, selection)
     scope, submitters = locate(arguments.results_dir).scope, split_list(arguments.submitter)
@@ -100,6 +106,13 @@ def _run(arguments: argparse.Namespace) -> int:
     for fault in report.faults:
         print(f"submission-checker: fault of the checker at {fault.path}: {fault.message}", file=sys.stderr)
     return exit_code(report, arguments.fail_on)
+
+
+def _repository(path: str | None) -> str:
+    """The given clone; empty where none is."""
+    if path is not None and not os.path.isdir(path):
+        raise UsageError(f"--source-repo {clean(path)}: there is no such directory")
+    return path or ""
 
 
 def _refuse_output_in_tree(output: str | None, results_dir: str, option: str = "--output") -> None:
@@ -175,6 +188,9 @@ def _parser() -> argparse.ArgumentParser:
         "--since", metavar="REPORT.json",
         help="show and count only what is new against this earlier --format json report, and list what was cleared",
     )  # fmt: skip
+    parser.add_argument(
+        "--source-repo", metavar="DIR", help="a clone of the tool's repository, to compare code images with their commits"
+    )
     parser.add_argument("--jobs", type=_jobs, default=1, metavar="N", help="processes (default: %(default)s)")
     parser.add_argument(
         "--fail-on", choices=("error", "warning", "never"), default="error",

@@ -213,6 +213,10 @@ class Listing:
     misplaced: list[str] = field(default_factory=list)
     obstacles: list[Obstacle] = field(default_factory=list)
     """Of the root and the divisions; those below are with their submitters and systems."""
+    partial: bool = False
+    """Only a part of the tree was asked for."""
+    source_repo: str = ""
+    """A clone of the tool's repository to compare code images with; empty: none."""
 
     @property
     def live(self) -> bool:

@@ -48,6 +48,8 @@ class Options:
     submitters: tuple[str, ...] = ()
     jobs: int = 1
     debug: bool = False
+    source_repo: str = ""
+    """A clone of the tool's repository to compare code images with; empty: none."""
 
 
 @dataclass(slots=True)
@@ -78,6 +80,8 @@ def check(
     if location.kind == "tree" and not location.is_leaf:
         with Root(location.root) as root:
             listing = walk(root, location.scope)
+        listing.partial = bool(location.scope or options.submitters)
+        listing.source_repo = options.source_repo
         _select_submitters(listing, options.submitters)
         report.unreadable.extend(listing.unreadable)
         report.systems = len(listing.systems)
