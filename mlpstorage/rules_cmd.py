@@ -15,6 +15,8 @@ from rich.table import Table as RichTable
 import rules
 from rules.check import CheckResult, check_editions
 from rules.compiled import CompiledRule, fact_infos
+from rules.contradictions import EXPECTED as IMPOSSIBLE
+from rules.contradictions import impossibility_lines
 from rules.diff import diff_editions
 from rules.edition import Edition
 from rules.index import INDEX, index_lines
@@ -246,9 +248,14 @@ def check(
     editions = [rules.load_edition(name) for name in rules.edition_ids()]
     if reads:
         _show_all_reads(console, editions)
+    impossible = impossibility_lines(editions)
+    console.print("What the rules make impossible, over all enumerated launches:")
+    for line in impossible:
+        console.print(f"  {line}", markup=False)
     for path, lines, what in (
         (INDEX, index_lines(editions), "subjects, divisions and severities"),
         (EXPECTED, verdict_lines(editions), "verdicts of launches"),
+        (IMPOSSIBLE, impossible, "contradictions, shadowed clauses and cells out of reach"),
     ):
         failed |= not _same(console, path, lines, what, update=update)
     if failed:

@@ -21,7 +21,7 @@ try:
 except ImportError:  # libyaml is optional in PyYAML
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
-PREDICATE_KEYS = frozenset({"require", "when", "at"})
+PREDICATE_KEYS = frozenset({"require", "when", "at", "applies"})
 """Keys whose value is CEL: one line, or a literal block, in a block mapping."""
 _QUOTED = frozenset({"'", '"', "|", ">"})
 PREDICATE_MAPPINGS = frozenset({"let"})

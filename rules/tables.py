@@ -38,6 +38,8 @@ class Column(BaseModel):
     unit: str = ""
     parameter: str = ""
     """DLIO key that a reference column states, if it states one."""
+    applies: str = ""
+    """CEL over a run's facts: the launches that a cell speaks of. Empty: all launches of its row."""
     value: Any = None
     """Limits without rows: the value, or a mapping from edition to value."""
 
