@@ -11,7 +11,7 @@ from mlpstorage.results.files import Root
 from rules.facts import FactModel
 
 from ..discovery import Leaf, WorkloadDirectory
-from . import checkpointing
+from . import checkpointing, training
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class Family:
 
 
 FAMILIES: Mapping[str, Family] = {
+    layout.TRAINING: Family(training.read_workload, training.read_leaf),
     layout.CHECKPOINTING: Family(checkpointing.read_workload, checkpointing.read_run),
 }
 """Families that this version reads."""

@@ -1,0 +1,230 @@
+"""Facts of a training workload that hang on several of its leaves (3.1.1, 3.2.1, 3.3.1, 3.3.8).
+
+Each run is paired with the datasize record that it was sized by. What a missing phase leaves open carries the cause
+``phase:<workload>/<phase>``, the one that the rule on the phases (2.1.12) owns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ..facts.base import Absence, FactModel, FactSheet, Reason, Source
+from ..facts.training import TrainingDatagen, TrainingDatasize, TrainingRun, TrainingWorkload
+from .training import mean
+
+DATASIZE, DATAGEN = "datasize", "datagen"
+RUNS = 6
+"""One run to warm up and five that are measured."""
+MIB_A_GIB = 1024
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """The leaves of a workload directory, each kind in the order of their names. Runs are still open sheets."""
+
+    path: str
+    runs: Sequence[FactSheet]
+    run_paths: Sequence[str]
+    datasizes: Sequence[TrainingDatasize]
+    datagens: Sequence[TrainingDatagen]
+
+
+def missing_phase(path: str, phase: str) -> Absence:
+    """Why nothing of a phase is known that the workload directory does not hold."""
+    place = f"{path}/{phase}"
+    return Absence(f"phase:{place}", Reason.MISSING_FILE, place, detail=f"the workload has no {phase} phase")
+
+
+def role(index: int, count: int) -> str:
+    """What the run of this place is for."""
+    if count != RUNS:
+        return "unassigned"
+    return "measured" if index else "warmup"
+
+
+def pair_datasize(run: FactSheet, records: Sequence[TrainingDatasize]) -> TrainingDatasize | None:
+    """The record that a run was sized by; None where none belongs to it.
+
+    One record belongs to every run. Of several, those without a data directory match any run, the others their own
+    directory; the latest that is not later than the run wins, else the latest.
+    """
+    if len(records) <= 1:
+        return records[0] if records else None
+    wanted = run.get("data_dir")
+    matching = [
+        record
+        for record in records
+        if isinstance(record.data_dir, Absence) or isinstance(wanted, Absence) or record.data_dir == wanted
+    ]
+    if not matching:
+        return None
+    earlier = [record for record in matching if _name(record) <= str(run.get("name"))]
+    return max(earlier or matching, key=_name)
+
+
+def _name(leaf: TrainingDatasize | TrainingDatagen) -> str:
+    return str(leaf.name)
+
+
+def pairing_facts(sheet: FactSheet, path: str, phases: Phases) -> None:
+    """State on a run's sheet what its datasize record and the datagen leaf say."""
+    if not phases.datasizes:
+        absent = missing_phase(phases.path, DATASIZE)
+        for name in ("prescribed_files", "datasize_record", "datasize_pairs"):
+            sheet.put(name, absent)
+    else:
+        record = pair_datasize(sheet, phases.datasizes)
+        sheet.put("datasize_pairs", record is not None, Source(phases.path))
+        if record is None:
+            detail = "no datasize record has this run's data directory"
+            absent = Absence(f"pairing:{path}", Reason.NOT_APPLICABLE, path, detail=detail)
+            sheet.put("prescribed_files", absent)
+            sheet.put("datasize_record", absent)
+        else:
+            sheet.put("prescribed_files", record.num_files, record.source("datasize.num_files"))
+            sheet.put("datasize_record", _name(record), Source(record.path))
+    if not phases.datagens:
+        for name in ("generated_files", "generated_subfolders"):
+            sheet.put(name, missing_phase(phases.path, DATAGEN))
+    else:
+        made = phases.datagens[-1]
+        sheet.put("generated_files", made.num_files, made.source("datagen.num_files"))
+        sheet.put("generated_subfolders", made.subfolders, made.source("datagen.subfolders"))
+
+
+def alone_facts(sheet: FactSheet, path: str) -> None:
+    """What a run that is looked at by itself cannot know."""
+    absent = Absence(f"alone:{path}", Reason.NOT_APPLICABLE, path, detail="only this leaf was looked at")
+    for name in (
+        "prescribed_files",
+        "datasize_record",
+        "datasize_pairs",
+        "generated_files",
+        "generated_subfolders",
+    ):
+        sheet.put(name, absent)
+    sheet.put("role", "unassigned", Source(path))
+
+
+def derive_workload(phases: Phases, labels: Sequence[str], observed: Mapping[str, Any]) -> TrainingWorkload:
+    """The workload of these leaves. ``labels`` say what the datasize leaves record; ``observed`` holds the facts
+    of hosts and rates that the adapter read, each a value with its source or an Absence.
+    """
+    path, sheet = phases.path, FactSheet()
+    runs = []
+    for index, (run, run_path) in enumerate(zip(phases.runs, phases.run_paths, strict=True)):
+        run.put("role", role(index, len(phases.runs)), Source(path))
+        pairing_facts(run, run_path, phases)
+        runs.append(run.build(TrainingRun, run_path))
+    for name, value in observed.items():
+        sheet.put(name, *value) if isinstance(value, tuple) else sheet.put(name, value)
+    accelerators = sorted({str(run.accelerator) for run in runs if not isinstance(run.accelerator, Absence)})
+    sheet.put("accelerators", accelerators, Source(path))
+    sheet.put("datasize_labels", list(labels), Source(path))
+    sheet.put("matching_datasizes", *_matching(phases, observed["model"], accelerators))
+    sheet.put("conflicting_datasizes", _conflicting(phases.datasizes), Source(path))
+    sheet.put("backdated", _backdated(phases), Source(path))
+    _prescribe(sheet, phases, runs)
+    measured = [run for run in runs if run.role == "measured"]
+    sheet.put("measured_runs", len(measured), Source(path))
+    below: list[FactModel] = [*phases.datasizes, *phases.datagens, *runs]
+    return sheet.build(TrainingWorkload, path, below)
+
+
+def _matching(phases: Phases, model: Any, accelerators: Sequence[str]) -> tuple[int | Absence, Source | None]:
+    """3.1.1: records of the workload's model, and where both are given of an accelerator of its runs."""
+    if not phases.datasizes:
+        return missing_phase(phases.path, DATASIZE), None
+    if isinstance(model, Absence):
+        return model, None
+    wanted = model[0]
+    unknown = [record.model for record in phases.datasizes if isinstance(record.model, Absence)]
+    count = sum(
+        1
+        for record in phases.datasizes
+        if record.model == wanted
+        and (isinstance(record.accelerator, Absence) or not accelerators or record.accelerator in accelerators)
+    )
+    if not count and unknown:
+        return unknown[0], None
+    return count, Source(f"{phases.path}/{DATASIZE}")
+
+
+def _conflicting(records: Sequence[TrainingDatasize]) -> list[str]:
+    """3.3.1: records of one data directory that prescribe different numbers of files."""
+    by_directory: dict[str, dict[int, str]] = {}
+    for record in records:
+        if not isinstance(record.num_files, Absence):
+            directory = "" if isinstance(record.data_dir, Absence) else record.data_dir
+            by_directory.setdefault(directory, {}).setdefault(record.num_files, _name(record))
+    return [
+        f"{name}: {files} files"
+        for found in by_directory.values()
+        if len(found) > 1
+        for files, name in sorted(found.items(), key=lambda pair: pair[1])
+    ]
+
+
+def _backdated(phases: Phases) -> list[str]:
+    if not phases.runs:
+        return []
+    first = str(phases.runs[0].get("name"))
+    return [
+        f"{phase}/{_name(leaf)}"
+        for phase, leaves in ((DATASIZE, phases.datasizes), (DATAGEN, phases.datagens))
+        for leaf in leaves
+        if _name(leaf) > first
+    ]
+
+
+def _prescribe(sheet: FactSheet, phases: Phases, runs: Sequence[TrainingRun]) -> None:
+    """3.2.1: what was generated, and the largest dataset that the runs' datasize records prescribe.
+
+    For want of a record it is the runs' own minimum (rounded down: 3.1.2 judges the rounding).
+    """
+    made = phases.datagens[-1] if phases.datagens else None
+    if made is None:
+        absent = missing_phase(phases.path, DATAGEN)
+        sheet.put("generated_samples", absent)
+        sheet.put("generated_record_length", absent)
+    else:
+        _put_product(sheet, "generated_samples", made.num_files, made.samples_per_file, made.path)
+        sheet.put("generated_record_length", made.record_length, made.source("datagen.record_length"))
+    paired = [record for run in phases.runs if (record := pair_datasize(run, phases.datasizes))]
+    records = paired or list(phases.datasizes)
+    candidates: list[tuple[Any, Any, Any, str]]
+    if records:
+        origin = DATASIZE
+        candidates = [(r.num_files, r.samples_per_file, r.record_length, r.path) for r in records]
+    else:
+        origin = "runs"
+        candidates = [(r.required_files_floored, r.samples_per_file, r.record_length, r.path) for r in runs]
+    sheet.put("sizing_origin", origin, Source(phases.path))
+    if not candidates:
+        absent = missing_phase(phases.path, "run")
+        sheet.put("prescribed_samples", absent)
+        sheet.put("prescribed_record_length", absent)
+        return
+    files, samples, length, path = max(
+        candidates, key=lambda c: -1 if isinstance(c[0], Absence) or isinstance(c[1], Absence) else c[0] * c[1]
+    )
+    _put_product(sheet, "prescribed_samples", files, samples, path)
+    sheet.put("prescribed_record_length", length, Source(path))
+
+
+def _put_product(sheet: FactSheet, name: str, files: Any, samples: Any, path: str) -> None:
+    if isinstance(files, Absence) or isinstance(samples, Absence):
+        sheet.put(name, files if isinstance(files, Absence) else samples)
+    elif not -(2**63) <= files * samples < 2**63:
+        sheet.put(name, Absence(f"range:{path}:{name}", Reason.INVALID, path, detail=f"{files} x {samples} samples"))
+    else:
+        sheet.put(name, files * samples, Source(path))
+
+
+def read_bandwidth(mib_per_second: Sequence[float]) -> float:
+    """3.3.8: GiB/s of the mean over the measured runs' means."""
+    return float(mean(mib_per_second) / MIB_A_GIB)

@@ -1,0 +1,223 @@
+"""Training workload directories and their leaves as facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from mlpstorage.results import layout
+from mlpstorage.results.document import Found, Reading, as_list, as_text, first_of
+from mlpstorage.results.files import Root
+from mlpstorage.results.text import clean
+from rules.derived import training as derived
+from rules.derived.checkpointing import normal_path
+from rules.derived.training_workload import RUNS, Phases, alone_facts, derive_workload, missing_phase, read_bandwidth
+from rules.facts import Absence, FactModel, FactSheet, Reason, Source
+from rules.facts.training import TrainingDatagen, TrainingDatasize, TrainingRun, TrainingWorkload
+
+from ..discovery import Leaf, WorkloadDirectory
+from .common import leaf_file, put
+from .training_files import DATAGEN, DATASIZE, TrainingDocuments
+from .training_run import RunReader, accelerator_of, extremes, model_of, ratio, template_of
+
+LEFT_TO_DEEP = "utilisation was not recomputed from each rank's *_output.json (3.3.2); that is left to --deep"
+_RECORD_KEYS = {
+    "/parameters/dataset": ("num_files_train", "num_subfolders_train", "total_disk_bytes"),
+    "/args": ("model", "accelerator_type", "max_accelerators", "client_host_memory_in_gb"),
+}
+"""What a sizing record states (3.3.1)."""
+
+
+def read_workload(
+    root: Root, directory: WorkloadDirectory, described_api: Found[str]
+) -> tuple[TrainingWorkload | None, list[str]]:
+    """The workload with its leaves, and remarks on what was left out; None where the directory holds none."""
+    path = clean(directory.path)
+    documents: dict[str, list[TrainingDocuments]] = {DATASIZE: [], DATAGEN: [], layout.RUN: []}
+    remarks = []
+    for leaf in directory.leaves:
+        if leaf.command in documents:
+            documents[leaf.command].append(TrainingDocuments(root, leaf))
+        else:
+            remarks.append(f"{clean(leaf.path)}: lies in no phase of a training workload; not judged")
+    if not any(documents.values()):
+        return None, remarks
+    runs = documents[layout.RUN]
+    if runs:
+        remarks.append(f"{path}: {LEFT_TO_DEEP}")
+    phases = Phases(
+        path,
+        [RunReader(files, described_api).read() for files in runs],
+        [files.path for files in runs],
+        [read_datasize(files) for files in documents[DATASIZE]],
+        [read_datagen(files) for files in documents[DATAGEN]],
+    )
+    labels = [_label(files) for files in documents[DATASIZE]]
+    return derive_workload(phases, labels, _observed(directory, runs)), remarks
+
+
+def read_leaf(root: Root, leaf: Leaf, described_api: Found[str]) -> FactModel | None:
+    """One leaf by itself."""
+    files = TrainingDocuments(root, leaf)
+    recorded = first_of(files.metadata.text("/command"), files.metadata.text("/args/command"))
+    command = recorded.value.lower() if isinstance(recorded, Reading) and not leaf.workload else leaf.command
+    if command == DATASIZE:
+        return read_datasize(files)
+    if command == DATAGEN:
+        return read_datagen(files)
+    return read_run(files, described_api)
+
+
+def read_run(files: TrainingDocuments, described_api: Found[str]) -> TrainingRun:
+    """One run leaf by itself."""
+    sheet = RunReader(files, described_api).read()
+    alone_facts(sheet, files.path)
+    return sheet.build(TrainingRun, files.path)
+
+
+def read_datasize(files: TrainingDocuments) -> TrainingDatasize:
+    """One sizing record. What it prescribes are results of the tool, so they stand as numbers in ``parameters``."""
+    sheet, metadata = FactSheet(), files.metadata
+    accelerator = _common(sheet, files)
+    put(sheet, "accelerator", accelerator)
+    put(sheet, "template", template_of(model_of(files), accelerator))
+    asked = first_of(metadata.int("/args/max_accelerators"), metadata.int("/num_processes"))
+    put(sheet, "max_accelerators", asked)
+    put(sheet, "num_files", metadata.int("/parameters/dataset/num_files_train"))
+    put(sheet, "samples_per_file", files.positive_int("dataset.num_samples_per_file"))
+    put(sheet, "record_length", files.record_length())
+    computed, text = _recomputed(files, sheet)
+    put(sheet, "computed_files", computed)
+    put(sheet, "sizing", text)
+    missing = [
+        f"{place[1:].replace('/', '.')}.{key}"
+        for place, keys in _RECORD_KEYS.items()
+        for key in keys
+        if not metadata.has(f"{place}/{key}")
+    ]
+    put(sheet, "missing_keys", Reading(missing, metadata.source()) if metadata.ok else metadata.absence())
+    return sheet.build(TrainingDatasize, files.path)
+
+
+def read_datagen(files: TrainingDocuments) -> TrainingDatagen:
+    """One data generation. The process count of its metadata are MPI ranks, not accelerators."""
+    sheet = FactSheet()
+    _common(sheet, files)
+    put(sheet, "num_files", files.parameter_int("dataset.num_files_train"))
+    put(sheet, "subfolders", files.subfolders())
+    put(sheet, "samples_per_file", files.positive_int("dataset.num_samples_per_file"))
+    put(sheet, "record_length", files.record_length())
+    return sheet.build(TrainingDatagen, files.path)
+
+
+def _common(sheet: FactSheet, files: TrainingDocuments) -> Found[str]:
+    """Facts that sizing and generation share; gives the accelerator, which a generation does not have."""
+    leaf, model, accelerator = files.leaf, model_of(files), accelerator_of(files)
+    sheet.put("name", clean(leaf.name), Source(files.path))
+    division = files.metadata.text("/args/mode")
+    put(sheet, "division", Reading(leaf.division, Source(files.path)) if leaf.division else division)
+    put(sheet, "model", model)
+    found = files.metadata.text("/args/data_dir")
+    path = found.map(normal_path) if isinstance(found, Reading) else found
+    put(sheet, "data_dir", files.metadata.key_absent("/args/data_dir") if _is_empty(path) else path)
+    put(sheet, "overrides", files.overrides_found(_value(model), _value(accelerator)))
+    records = [leaf_file(document, role, files.path) for document, role in files.all()]
+    sheet.put("files", records, Source(files.path))
+    return accelerator
+
+
+def _is_empty(path: Found[str]) -> bool:
+    return isinstance(path, Reading) and not path.value
+
+
+def _value(found: Found[Any]) -> Any:
+    return found.value if isinstance(found, Reading) else found
+
+
+def _recomputed(files: TrainingDocuments, sheet: FactSheet) -> tuple[Found[list[int]], Found[str]]:
+    """What the formula gives for the record's own arguments, with the declared and with the measured memory."""
+    metadata = files.metadata
+    batch = files.positive_int("reader.batch_size")
+    memory = metadata.float("/args/client_host_memory_in_gb")
+    hosts = first_of(metadata.int("/args/num_client_hosts"), files.named_hosts())
+    inputs = [sheet.get("max_accelerators"), sheet.get("samples_per_file"), sheet.get("record_length")]
+    for value in (*inputs, _value(batch), _value(memory), _value(hosts)):
+        if isinstance(value, Absence):
+            return value, value
+    count, samples, length = inputs
+    declared = derived.declared_memory(_value(memory), _value(hosts))
+    # Sizing sees one machine; its memory stands for every client's.
+    measured = metadata.int("/system_info/min_memory_bytes")
+    memories: list[Fraction | int] = [declared]
+    if isinstance(measured, Reading):
+        memories.append(measured.value * _value(hosts))
+    try:
+        sizings = [
+            derived.size_dataset(count, _value(batch), samples, derived.exact(length), total) for total in memories
+        ]
+    except ValueError as error:
+        invalid = metadata.invalid("/args", str(error))
+        return invalid, invalid
+    found = sorted({files for sizing in sizings for files in (sizing.files_floored, sizing.files) if files < 2**63})
+    return Reading(found, metadata.source("/args")), Reading(sizings[0].text, metadata.source("/args"))
+
+
+def _label(files: TrainingDocuments) -> str:
+    """What a leaf under ``datasize/`` records, for a message."""
+    found = (first_of(files.metadata.text("/command"), files.metadata.text("/args/command")), model_of(files))
+    words = [word.value for word in (*found, accelerator_of(files)) if isinstance(word, Reading)]
+    return f"{clean(files.leaf.name)}: {' '.join(words) or 'nothing that can be read'}"
+
+
+def _observed(directory: WorkloadDirectory, runs: list[TrainingDocuments]) -> Mapping[str, Any]:
+    """Facts of the workload that are read, not derived: where it lies, its hosts, its rates."""
+    found: dict[str, Found[Any]] = {}
+    leaf = directory.leaves[0]
+    source = Source(clean(directory.path))
+    model = clean(leaf.workload or directory.path.rpartition("/")[2])
+    found["model"] = Reading(model, source)
+    alone = Absence(f"alone:{source.path}", Reason.NOT_APPLICABLE, source.path, detail="the directory stands alone")
+    found["division"] = Reading(leaf.division, source) if leaf.division else alone
+    names = ("memory_ratio", "core_ratio", "least_memory_gib", "most_memory_gib", "least_cores", "most_cores")
+    if not runs:
+        absent = missing_phase(source.path, layout.RUN)
+        found.update(dict.fromkeys((*names, "num_hosts", "consistency_issues", "read_gib_per_second"), absent))
+        return _plain(found)
+    first = runs[1] if len(runs) == RUNS else runs[0]
+    memory, cores = extremes(first, 0), extremes(first, 1)
+    found["num_hosts"] = first.summary.int("/num_hosts")
+    found["memory_ratio"], found["core_ratio"] = ratio(first, 0), ratio(first, 1)
+    for index, end in enumerate(("least", "most")):
+        found[f"{end}_memory_gib"] = _end(memory, index, lambda value: value / derived.GIB)
+        found[f"{end}_cores"] = _end(cores, index, int)
+    issues = first.metadata.list("/system_info/host_consistency_issues")
+    if isinstance(issues, Reading):
+        issues = Reading([as_text(str(issue)) for issue in as_list(issues.value)], issues.source)
+    elif first.metadata.has("/system_info"):
+        issues = Reading([], first.metadata.source("/system_info"))
+    found["consistency_issues"] = issues
+    found["read_gib_per_second"] = _bandwidth(source, runs)
+    return _plain(found)
+
+
+def _end(found: Found[tuple[float, float]], index: int, convert: Any) -> Found[Any]:
+    return found.map(lambda ends: convert(ends[index])) if isinstance(found, Reading) else found
+
+
+def _bandwidth(source: Source, runs: list[TrainingDocuments]) -> Found[float]:
+    if len(runs) != RUNS:
+        detail = f"{len(runs)} runs are there; one warm-up and five measured ones are needed"
+        return Absence(f"runs:{source.path}", Reason.NOT_APPLICABLE, source.path, detail=detail)
+    rates = []
+    for files in runs[1:]:
+        rate = files.summary.float("/metric/train_io_mean_MB_per_second")
+        if isinstance(rate, Absence):
+            return rate
+        rates.append(rate.value)
+    return Reading(read_bandwidth(rates), source)
+
+
+def _plain(found: Mapping[str, Found[Any]]) -> dict[str, Any]:
+    """Readings as value and source, absences as they are."""
+    return {name: (one.value, one.source) if isinstance(one, Reading) else one for name, one in found.items()}

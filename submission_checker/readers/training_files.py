@@ -1,0 +1,179 @@
+"""The files of one training leaf, and what its command line and overrides say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from mlpstorage.results import layout
+from mlpstorage.results.document import Document, Found, InvalidValueError, Reading, first_of
+from mlpstorage.results.files import Root
+from mlpstorage.results.text import clean
+from rules.derived.checkpointing import canonical, flatten, parse_hosts
+from rules.derived.training import describe_overrides
+from rules.facts import Absence, Reason
+from rules.facts.training import Override
+
+from ..discovery import Leaf
+from .checkpointing_files import LeafDocuments
+from .common import Role
+
+DATASIZE = "datasize"
+DATAGEN = "datagen"
+MAX_KEYS = 2000
+"""Overridden keys of a leaf; real ones have about ten."""
+_METADATA = re.compile(rf"{layout.TRAINING}_.*_metadata\.json")
+STDOUT_LOG = f"{layout.TRAINING}_run.stdout.log"
+
+
+class TrainingDocuments(LeafDocuments):
+    """Opens the files of a training leaf."""
+
+    def __init__(self, root: Root, leaf: Leaf) -> None:
+        super().__init__(root, leaf)
+        self.metadata_found = self.metadata.state != "missing"
+
+    def _metadata_name(self) -> str:
+        wanted = layout.metadata_name(self.leaf.name, layout.TRAINING)
+        others = [name for name in self.leaf.files if _METADATA.fullmatch(name)]
+        return others[0] if wanted not in others and len(others) == 1 else wanted
+
+    def all(self) -> Iterator[tuple[Document, Role]]:
+        """The files that this leaf's command writes and facts are read from."""
+        yield self.metadata, "metadata"
+        if self.leaf.command == DATASIZE:
+            return
+        if self.leaf.command == layout.RUN:
+            yield self.summary, "summary"
+        yield self.config, "config"
+        yield self.overrides, "other"
+        for document in (self.fs_separation, *self._logs):
+            if document.state != "missing":
+                yield document, "other"
+
+    @property
+    def effective(self) -> tuple[Document, str]:
+        """What DLIO received; where that file cannot be used, what the tool meant to pass."""
+        return (self.config, "/workload") if self.config.ok or not self.metadata.ok else (self.metadata, "/parameters")
+
+    def parameter_int(self, key: str) -> Found[int]:
+        """An integer of the effective configuration, by dotted key; the metadata may have it where the file has not."""
+        document, at = self.effective
+        pointer = "/" + key.replace(".", "/")
+        return first_of(document.int(f"{at}{pointer}"), self.metadata.int(f"/parameters{pointer}"))
+
+    def parameter_float(self, key: str) -> Found[float]:
+        """A number of the effective configuration, by dotted key."""
+        document, at = self.effective
+        pointer = "/" + key.replace(".", "/")
+        return first_of(document.float(f"{at}{pointer}"), self.metadata.float(f"/parameters{pointer}"))
+
+    def subfolders(self) -> Found[int]:
+        """Subfolders of the dataset: 0 where a readable configuration does not set them."""
+        found = self.parameter_int("dataset.num_subfolders_train")
+        if isinstance(found, Absence) and found.reason is Reason.KEY_ABSENT:
+            document, at = self.effective
+            return Reading(0, document.source(f"{at}/dataset")) if document.has(f"{at}/dataset") else found
+        return found
+
+    def record_length(self) -> Found[float]:
+        """Bytes of one sample; one model's template spells the key without ``_bytes``. 0 is no length."""
+        found = first_of(
+            self.parameter_float("dataset.record_length_bytes"), self.parameter_float("dataset.record_length")
+        )
+        if isinstance(found, Reading) and found.value <= 0:
+            other = self.parameter_float("dataset.record_length")
+            return other if isinstance(other, Reading) and other.value > 0 else self._not_positive(found)
+        return found
+
+    def _not_positive(self, found: Reading[float]) -> Absence:
+        document = self.effective[0]
+        return document.invalid(found.source.pointer, f"{found.value} is no length of a sample")
+
+    def positive_int(self, key: str) -> Found[int]:
+        """An integer of the effective configuration that must be at least 1."""
+        found = self.parameter_int(key)
+        if isinstance(found, Reading) and found.value < 1:
+            return self.effective[0].invalid(found.source.pointer, f"{found.value} is not positive")
+        return found
+
+    @cached_property
+    def typed_keys(self) -> set[str] | None:
+        """Keys that the user typed with --params; None where the leaf does not record the option."""
+        arguments = self.metadata.mapping("/args")
+        if isinstance(arguments, Absence) or "params" not in arguments.value:
+            return None
+        return {clean(text.partition("=")[0].strip()) for text in _texts(arguments.value["params"])}
+
+    @cached_property
+    def recorded_overrides(self) -> Found[dict[str, str]]:
+        """``override_parameters`` of the metadata, canonical values."""
+        found = self.metadata.mapping("/override_parameters")
+        if isinstance(found, Absence):
+            return found
+        flat = {clean(name): clean(value) for name, value in flatten(found.value).items()}
+        if len(flat) > MAX_KEYS:
+            return self.metadata.invalid(
+                "/override_parameters", f"it has {len(flat)} keys; at most {MAX_KEYS} are read"
+            )
+        return Reading(flat, found.source)
+
+    @cached_property
+    def passed_overrides(self) -> dict[str, str]:
+        """Workload overrides of overrides.yaml, canonical values."""
+        return {clean(key): clean(canonical(value)) for key, value in self.stated_overrides.items()}
+
+    def overrides_found(self, model: Any, accelerator: Any) -> Found[list[Override]]:
+        """All overridden keys, from metadata and overrides.yaml together, with origin and reference value."""
+        recorded = self.recorded_overrides
+        if isinstance(recorded, Absence) and not self.overrides.ok:
+            return recorded
+        values = dict(self.passed_overrides)
+        source = self.overrides.source()
+        if isinstance(recorded, Reading):
+            values.update(recorded.value)
+            source = recorded.source
+        typed = self.typed_keys
+        for key in typed or ():
+            values.setdefault(key, "(typed, not passed on)")
+        if len(values) > MAX_KEYS:
+            return self.metadata.invalid("/args/params", f"{len(values)} keys; at most {MAX_KEYS} are read")
+        names = ["" if isinstance(name, Absence) else name for name in (model, accelerator)]
+        return Reading(describe_overrides(names[0], names[1], values, typed), source)
+
+    def host_slots(self) -> list[tuple[str, int | None]] | None:
+        """Hosts with their slots of the executed command's -host list; None where it names none."""
+        if self.launch is None or not self.launch.hosts:
+            return None
+        try:
+            return parse_hosts([self.launch.hosts])
+        except ValueError:
+            return None
+
+    def named_hosts(self) -> Found[int]:
+        """Distinct clients of ``args.hosts``."""
+        return self.metadata.read("/args/hosts", _count_hosts)
+
+
+def _count_hosts(value: Any) -> int:
+    entries = value if isinstance(value, list) else [value]
+    if not all(isinstance(entry, str) for entry in entries):
+        raise InvalidValueError("a list of hosts")
+    try:
+        return len(parse_hosts(entries))
+    except ValueError as error:
+        raise InvalidValueError(f"a list of hosts: {clean(str(error), 200)}") from None
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """``k=v`` texts of an option: null, one text (blank or comma separated), a list, nested lists."""
+    if isinstance(value, str):
+        yield from (part for part in value.split() if part)
+    elif isinstance(value, list):
+        for item in value:
+            if isinstance(item, str):
+                yield item
+            else:
+                yield from _texts(item)

@@ -1,0 +1,432 @@
+"""One training run leaf as facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from fractions import Fraction
+from typing import Any, Literal
+
+from mlpstorage.results import dlio, layout
+from mlpstorage.results.document import Found, InvalidValueError, Reading, as_float, first_of
+from mlpstorage.results.files import MAX_LOG_BYTES
+from mlpstorage.results.text import clean
+from rules.derived import training as derived
+from rules.derived.checkpointing import flatten, normal_path
+from rules.facts import Absence, FactSheet, Reason, Source
+from rules.facts.training import StatedOverride
+
+from .checkpointing import recorded_division
+from .common import as_api, leaf_file, put
+from .training_files import MAX_KEYS, STDOUT_LOG, TrainingDocuments
+
+NOT_STATED = "(not stated)"
+SIDECAR_VERSION = 1
+_DAY = timedelta(days=1)
+_LARGEST = 2**63 - 1
+
+
+class RunReader:
+    """States each fact of one run leaf that its own files tell; those that hang on the workload come later."""
+
+    def __init__(self, files: TrainingDocuments, described_api: Found[str]) -> None:
+        self.files = files
+        self.metadata, self.summary = files.metadata, files.summary
+        self.path = files.path
+        self.described_api = described_api
+        self.sheet = FactSheet()
+
+    def read(self) -> FactSheet:
+        """All facts of the leaf itself."""
+        self._identity()
+        self._placement()
+        self._dataset()
+        self._memory()
+        self._sizing()
+        self._utilisation()
+        self._storage()
+        self._parameters()
+        files = [leaf_file(document, role, self.path) for document, role in self.files.all()]
+        self.sheet.put("files", files, Source(self.path))
+        return self.sheet
+
+    def _put(self, name: str, found: Found[Any]) -> None:
+        put(self.sheet, name, found)
+
+    def _value(self, name: str) -> Any:
+        return self.sheet.get(name)
+
+    def _not_recorded(self, name: str, detail: str) -> Absence:
+        """One cause for the whole system: no act on a single leaf would cure it."""
+        cause = f"not-recorded:{clean(self.files.leaf.system_path)}:{name}"
+        return Absence(cause, Reason.NOT_RECORDED, self.metadata.path, "", detail)
+
+    def _identity(self) -> None:
+        leaf = self.files.leaf
+        self.sheet.put("name", clean(leaf.name), Source(self.path))
+        recorded = recorded_division(self.metadata)
+        known = isinstance(recorded, Reading) and recorded.value in (*layout.DIVISIONS, "whatif")
+        if leaf.division:
+            self.sheet.put("division", leaf.division, Source(self.path))
+        elif isinstance(recorded, Reading) and not known:
+            self.sheet.put(
+                "division", self.metadata.invalid(recorded.source.pointer, f"{recorded.value!r} is not a division")
+            )
+        else:
+            self._put("division", recorded)
+        if leaf.workload:
+            self.sheet.put("directory_model", clean(leaf.workload), Source(self.path))
+        else:
+            detail = "the leaf lies in no workload directory"
+            self.sheet.put(
+                "directory_model", Absence(f"alone:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
+            )
+        self._put("recorded_division", recorded)
+        verdict = self.metadata.text("/verification")
+        if self.metadata.ok and "verification" in self.metadata.data and self.metadata.data["verification"] is None:
+            verdict = Reading("none", self.metadata.source("/verification"))
+        self._put("recorded_verdict", _mapped(verdict, str.lower))
+        self._put("invalid_allowed", self._flag("allow_invalid_params"))
+        chosen = dlio.workload_choice(self.files.override_words) or ""
+        model, accelerator = model_of(self.files), accelerator_of(self.files)
+        pair = [pair for pair in known_pairs() if derived.template_name(*pair) == chosen]
+        if not self.metadata.ok and pair:  # what DLIO was told to run
+            model, accelerator = (Reading(name, self.files.overrides.source()) for name in pair[0])
+        self._put("model", model)
+        self._put("accelerator", accelerator)
+        self._put("template", template_of(model, accelerator))
+
+    def _flag(self, name: str) -> Found[bool]:
+        """A switch of the command line that older tools do not have."""
+        found = self.metadata.bool(f"/args/{name}")
+        if isinstance(found, Absence) and found.reason is Reason.KEY_ABSENT:
+            return self._not_recorded(name, f"the tool that wrote the leaf records no {name}")
+        return found
+
+    def _placement(self) -> None:
+        asked = first_of(self.metadata.int("/args/num_accelerators"), self.metadata.int("/num_processes"))
+        self._put("num_processes", asked)
+        self._put("num_accelerators", _at_least_one(self.summary.int("/num_accelerators")))
+        self._put("num_hosts", _at_least_one(self.summary.int("/num_hosts")))
+        self._put("named_hosts", self.files.named_hosts())
+        slots = self.files.host_slots()
+        source = self.metadata.source("/executed_command")
+        absent = self.metadata.key_absent("/executed_command")
+        self._put("commanded_hosts", absent if slots is None else Reading(len(slots), source))
+        names = ("least_ranks_on_host", "most_ranks_on_host", "placed_ranks")
+        counts = [count for _, count in slots or ()]
+        if counts and all(count is not None for count in counts):
+            known = [count for count in counts if count is not None]
+            values = (min(known), max(known), sum(known))
+            for name, value in zip(names, values, strict=True):
+                self.sheet.put(name, min(value, _LARGEST), source)
+            return
+        # Without slots the ranks are spread as evenly as their number lets.
+        ranks, hosts = self._value("num_accelerators"), self._value("num_hosts")
+        if isinstance(ranks, Absence) or isinstance(hosts, Absence):
+            for name in names:
+                self.sheet.put(name, ranks if isinstance(ranks, Absence) else hosts)
+            return
+        for name, value in zip(names, (ranks // hosts, -(-ranks // hosts), ranks), strict=True):
+            self.sheet.put(name, value, self.summary.source("/num_accelerators"))
+
+    def _dataset(self) -> None:
+        self._put("num_files", self.summary.int("/num_files_train"))
+        self._put("configured_files", self.files.parameter_int("dataset.num_files_train"))
+        self._put("num_files_eval", self.summary.int("/num_files_eval"))
+        self._put("subfolders", self.files.subfolders())
+        samples = self.files.positive_int("dataset.num_samples_per_file")
+        self._put("samples_per_file", first_of(samples, self.summary.int("/num_samples_per_file")))
+        self._put("record_length", self.files.record_length())
+        self._put("batch_size", self.files.positive_int("reader.batch_size"))
+        self._put("configured_epochs", self.files.positive_int("train.epochs"))
+        self._put("epochs", self.summary.int("/epochs"))
+
+    def _memory(self) -> None:
+        """3.1.2: the measured memory of all clients, the larger of two measurements; else what was declared."""
+        summed = self.summary.read("/host_memory_GB", _sum_of_memory)
+        collected = self.metadata.int("/system_info/total_memory_bytes")
+        if isinstance(collected, Absence) and collected.reason is Reason.KEY_ABSENT:
+            collected = self._not_recorded("system_info", "the tool collected no host facts")
+        declared = self._declared()
+        self._put("summary_memory_bytes", summed)
+        self._put("collected_memory_bytes", collected)
+        self._put("declared_memory_bytes", declared)
+        measured = [found for found in (summed, collected) if isinstance(found, Reading)]
+        if measured:
+            self._put("memory_bytes", max(measured, key=lambda reading: reading.value))
+        else:
+            self._put("memory_bytes", declared if isinstance(declared, Reading) else summed)
+        self._put("memory_ratio", ratio(self.files, 0))
+
+    def _declared(self) -> Found[int]:
+        memory = self.metadata.float("/args/client_host_memory_in_gb")
+        hosts = first_of(self.metadata.int("/args/num_client_hosts"), self.files.named_hosts())
+        if isinstance(memory, Absence) or isinstance(hosts, Absence):
+            return memory if isinstance(memory, Absence) else hosts
+        total = int(derived.declared_memory(memory.value, hosts.value))
+        if not 0 < total <= _LARGEST:
+            return self.metadata.invalid("/args/client_host_memory_in_gb", f"{memory.value} is not a memory size")
+        return Reading(total, memory.source)
+
+    def _sizing(self) -> None:
+        needed = ("num_accelerators", "batch_size", "samples_per_file", "record_length", "memory_bytes")
+        values = [self._value(name) for name in needed]
+        for name, value in derived.sizing_facts(*values).items():
+            self.sheet.put(name, value, Source(self.path))
+
+    def _utilisation(self) -> None:
+        """3.3.2: the summary's figures, and the same recomputed from what they come from."""
+        self._put("au_mean", self.summary.float("/metric/train_au_mean_percentage"))
+        self._put("au_verdict", self.summary.read("/metric/train_au_meet_expectation", _verdict))
+        target = self.files.parameter_float("metric.au")
+        self._put("au_target", _mapped(target, lambda value: float(100 * derived.exact(value))))
+        listed = self.summary.read("/metric/train_au_percentage", _floats)
+        self._put("au_listed", _mapped(listed, len))
+        if isinstance(listed, Reading) and not listed.value:
+            absent = self.summary.invalid("/metric/train_au_percentage", "the list is empty")
+            for name in ("au_recomputed", "au_worst", "au_worst_epoch"):
+                self.sheet.put(name, absent)
+        else:
+            self._put("au_recomputed", _mapped(listed, lambda values: float(derived.mean(values))))
+            self._put("au_worst", _mapped(listed, min))
+            self._put("au_worst_epoch", _mapped(listed, lambda values: values.index(min(values)) + 1))
+        names = ("au_from_throughput", "au_least_excess", "au_most_excess")
+        found = self._from_throughput(listed)
+        if isinstance(found, Absence):
+            for name in names:
+                self.sheet.put(name, found)
+            return
+        for name, value in zip(names, found.value, strict=True):
+            self.sheet.put(name, value, found.source)
+
+    def _from_throughput(self, listed: Found[list[float]]) -> Found[tuple[float, float, float]]:
+        """Recomputed utilisation: mean, and least and most by which the stated ones exceed it."""
+        pointer = "/metric/train_throughput_samples_per_second"
+        rates = self.summary.read(pointer, _floats)
+        time = self.files.parameter_float("train.computation_time")
+        ranks, batch = self._value("num_accelerators"), self._value("batch_size")
+        if isinstance(listed, Absence):
+            return listed
+        if isinstance(rates, Absence):
+            return rates
+        if isinstance(time, Absence):
+            return time
+        if isinstance(ranks, Absence) or isinstance(batch, Absence):
+            return ranks if isinstance(ranks, Absence) else batch
+        if not rates.value or len(rates.value) != len(listed.value):
+            detail = f"{len(rates.value)} throughputs for {len(listed.value)} utilisations"
+            return self.summary.invalid(pointer, detail)
+        recomputed = [derived.utilisation(rate, time.value, ranks, batch) for rate in rates.value]
+        excess = [derived.exact(one) - other for one, other in zip(listed.value, recomputed, strict=True)]
+        return Reading((float(derived.mean(recomputed)), float(min(excess)), float(max(excess))), rates.source)
+
+    def _storage(self) -> None:
+        """3.4.1, 3.4.2: the two directories, and recorded evidence that they lie on different filesystems."""
+        argument = self.metadata.read("/args/data_access_protocol", as_api)
+        api = first_of(argument, self.described_api)
+        if isinstance(api, Absence) and api.reason is not Reason.INVALID:
+            document, at = self.files.effective
+            kind = document.text(f"{at}/storage/storage_type")
+            if isinstance(kind, Reading):
+                api = kind.map(lambda word: "object" if word.lower().startswith("s3") else "file")
+            elif document.ok:  # DLIO's own default is a local file system
+                api = Reading("file", document.source(at))
+        self._put("api", api)
+        for name in ("data_dir", "results_dir"):
+            found = self.metadata.text(f"/args/{name}")
+            path = _mapped(found, normal_path)
+            empty = isinstance(path, Reading) and not path.value
+            self._put(name, self.metadata.key_absent(f"/args/{name}") if empty else path)
+        self._put("gate_skipped", self._flag("skip_fs_separation_gate"))
+        self.sheet.put("data_shared", self._not_recorded("data_shared", "the probe's result is not recorded"))
+        self._evidence()
+
+    def _evidence(self) -> None:
+        sidecar = self.files.fs_separation
+        unrelated = Absence(f"no-sidecar:{self.path}", Reason.NOT_APPLICABLE, self.path, detail="no fs_separation.json")
+        self.sheet.put("sidecar_problem", unrelated)
+        if sidecar.state != "missing":
+            self._put("same_filesystem", sidecar.bool("/same_filesystem"))
+            self._put("filesystem_evidence", Reading("sidecar", sidecar.source()) if sidecar.ok else sidecar.absence())
+            self._put("sidecar_problem", self._sidecar_problem())
+            return
+        if self._value("api") == "object":
+            detail = "object API: there is no filesystem to compare"
+            self.sheet.put("same_filesystem", Absence("api:object", Reason.NOT_APPLICABLE, self.path, detail=detail))
+            self.sheet.put("filesystem_evidence", "none", Source(self.path))
+            return
+        log = self.files.read_log(STDOUT_LOG, MAX_LOG_BYTES)
+        if isinstance(log, Absence) and log.reason is not Reason.MISSING_FILE:
+            self.sheet.put("same_filesystem", log)
+            self.sheet.put("filesystem_evidence", log)
+            return
+        same = self._same_by_df(log.value) if isinstance(log, Reading) else None
+        if isinstance(log, Reading) and same is not None:
+            self.sheet.put("same_filesystem", same, log.source)
+            self.sheet.put("filesystem_evidence", "df", log.source)
+            return
+        detail = "neither fs_separation.json nor a df table tells"
+        cause = f"no-evidence:{self.path}"
+        self.sheet.put("same_filesystem", Absence(cause, Reason.NOT_RECORDED, self.path, "", detail))
+        self.sheet.put("filesystem_evidence", "none", Source(self.path))
+
+    def _same_by_df(self, text: str) -> bool | None:
+        mounts = dlio.df_table(text)
+        paths = [self._value("data_dir"), self._value("results_dir")]
+        if not mounts or any(isinstance(path, Absence) or not path.startswith("/") for path in paths):
+            return None
+        first, second = (dlio.mount_of(path, mounts) for path in paths)
+        return None if first is None or second is None else dlio.same_mount(first, second)
+
+    def _sidecar_problem(self) -> Found[str]:
+        """Whether the sidecar was written for this run: its version, its paths, its time within a day."""
+        sidecar = self.files.fs_separation
+        if not sidecar.ok:
+            return sidecar.absence()
+        problems = []
+        version = sidecar.int("/version")
+        if not (isinstance(version, Reading) and version.value == SIDECAR_VERSION):
+            problems.append(f"its version is not {SIDECAR_VERSION}")
+        for key, name in (("data_or_chkpt_path", "data_dir"), ("results_path", "results_dir")):
+            recorded, wanted = sidecar.text(f"/{key}"), self._value(name)
+            if isinstance(recorded, Reading) and not isinstance(wanted, Absence):
+                path = normal_path(recorded.value)
+                if path != wanted:
+                    problems.append(f"{key} is {path}, the run's {name} is {wanted}")
+        probed, start = sidecar.utc_time("/probed_at"), layout.leaf_time(self.files.leaf.name)
+        if isinstance(probed, Reading) and start is not None and abs(probed.value - start) > _DAY:
+            problems.append(f"it was probed at {probed.value.isoformat()}Z")
+        return Reading("; ".join(problems), sidecar.source())
+
+    def _parameters(self) -> None:
+        model, accelerator = self._value("model"), self._value("accelerator")
+        overrides = self.files.overrides_found(model, accelerator)
+        self._put("overrides", overrides)
+        document, at = self.files.effective
+        tree = document.mapping(at)
+        if isinstance(overrides, Absence):
+            self.sheet.put("template_values", overrides)
+        elif isinstance(model, Absence) or isinstance(accelerator, Absence):
+            self.sheet.put("template_values", model if isinstance(model, Absence) else accelerator)
+        elif isinstance(tree, Absence):
+            self.sheet.put("template_values", tree)
+        else:
+            flat = {clean(name): clean(value) for name, value in flatten(tree.value).items()}
+            overridden = [item.name for item in overrides.value]
+            self._put(
+                "template_values", Reading(derived.compare_template(model, accelerator, flat, overridden), tree.source)
+            )
+        self._put("stated_overrides", self._stated())
+
+    def _stated(self) -> Found[list[StatedOverride]]:
+        recorded = self.files.recorded_overrides
+        if isinstance(recorded, Absence):
+            return recorded
+        if not self.files.overrides.ok:
+            return self.files.overrides.absence()
+        passed = self.files.passed_overrides
+        names = sorted({*recorded.value, *passed})[:MAX_KEYS]
+        stated = [
+            StatedOverride(
+                name=name, metadata=recorded.value.get(name, NOT_STATED), overrides=passed.get(name, NOT_STATED)
+            )
+            for name in names
+        ]
+        return Reading(stated, self.files.overrides.source())
+
+
+def known_pairs() -> list[tuple[str, str]]:
+    """Model and accelerator of every workload template."""
+    return [
+        (model, accelerator)
+        for model in derived.model_names()
+        for accelerator in derived.accelerator_names()
+        if derived.template(model, accelerator)
+    ]
+
+
+def model_of(files: TrainingDocuments) -> Found[str]:
+    """The model that the metadata names."""
+    return first_of(files.metadata.text("/args/model"), files.metadata.text("/model"))
+
+
+def accelerator_of(files: TrainingDocuments) -> Found[str]:
+    """The accelerator type that the metadata names, lower case."""
+    found = first_of(files.metadata.text("/args/accelerator_type"), files.metadata.text("/accelerator"))
+    return _mapped(found, str.lower)
+
+
+def template_of(model: Found[str], accelerator: Found[str]) -> Found[str]:
+    """Model and accelerator in one name."""
+    if isinstance(model, Absence):
+        return model
+    return _mapped(accelerator, lambda name: derived.template_name(model.value, name))
+
+
+def collected_hosts(files: TrainingDocuments) -> Found[list[tuple[float, float]]]:
+    """Memory in bytes and cores of each host that the tool collected; 0 where an entry does not tell."""
+    found = files.metadata.list("/system_info/hosts")
+    if isinstance(found, Absence):
+        return found
+    hosts = [(_number(host, "memory", "total"), _number(host, "cpu", "num_cores")) for host in found.value]
+    return Reading(hosts, found.source)
+
+
+def extremes(files: TrainingDocuments, index: Literal[0, 1]) -> Found[tuple[float, float]]:
+    """Least and most memory (0) or cores (1) of the collected hosts."""
+    found = collected_hosts(files)
+    pointer = "/system_info/hosts"
+    if isinstance(found, Absence):
+        return found
+    known = [host[index] for host in found.value if host[index] > 0]
+    if index == 0:  # the list may be cut, the totals beside it are not
+        ends = [files.metadata.float(f"/system_info/{end}_memory_bytes") for end in ("min", "max")]
+        known += [end.value for end in ends if isinstance(end, Reading) and end.value > 0]
+    if not known:
+        return files.metadata.invalid(pointer, "no entry states it")
+    return Reading((min(known), max(known)), found.source)
+
+
+def ratio(files: TrainingDocuments, index: Literal[0, 1]) -> Found[float]:
+    """Largest over smallest host, by memory (0) or cores (1)."""
+    found = extremes(files, index)
+    return _mapped(found, lambda ends: float(Fraction(ends[1]) / Fraction(ends[0])))
+
+
+def _number(host: Any, part: str, key: str) -> float:
+    try:
+        return as_float(host[part][key])
+    except (InvalidValueError, KeyError, TypeError):
+        return 0.0
+
+
+def _mapped(found: Found[Any], convert: Callable[[Any], Any]) -> Found[Any]:
+    return found.map(convert) if isinstance(found, Reading) else found
+
+
+def _at_least_one(found: Found[int]) -> Found[int]:
+    if isinstance(found, Reading) and found.value < 1:
+        cause = f"value:{found.source}"
+        return Absence(cause, Reason.INVALID, found.source.path, found.source.pointer, f"{found.value} is not positive")
+    return found
+
+
+def _floats(value: Any) -> list[float]:
+    if not isinstance(value, list):
+        raise InvalidValueError("a list of numbers")
+    return [as_float(item) for item in value]
+
+
+def _sum_of_memory(value: Any) -> int:
+    """Entries stand at the wrong hosts when several ranks share one; only their sum is right."""
+    total = derived.memory_of_entries(_floats(value))
+    if not 0 < total <= _LARGEST:
+        raise InvalidValueError("the memory of at least one host")
+    return total
+
+
+def _verdict(value: Any) -> str:
+    if value not in ("success", "fail"):
+        raise InvalidValueError("success or fail")
+    return str(value)
