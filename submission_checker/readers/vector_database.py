@@ -1,0 +1,275 @@
+"""Index directories of the vector-database benchmark as facts: the measured runs, and the record of the load."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from mlpstorage.results import layout
+from mlpstorage.results.document import Document, Found, Reading
+from mlpstorage.results.files import Root
+from mlpstorage.results.text import clean
+from rules.derived import vector_database as derived
+from rules.facts import Absence, FactSheet, Reason, Source
+from rules.facts.vector_database import VectorDatabaseRun, VectorDatabaseWorkload
+
+from ..discovery import Leaf, WorkloadDirectory
+from .common import leaf_file, put
+from .vector_database_files import LoadDocuments, best_of
+from .vector_database_run import claims, fixed_parameters
+from .vector_database_run import read_run as read_run_leaf
+
+LOAD = "datagen"
+"""The command whose leaves record how the collection was loaded and indexed."""
+
+_LOAD_FACTS = (
+    "declared", "inserted", "inserted_claims", "load_partial", "load_dimension", "load_index", "load_metric",
+    "load_collection", "load_image", "load_parameters", "index_build", "compaction_wanted", "compacted", "lead_seconds",
+)  # fmt: skip
+
+
+def read_workload(
+    root: Root, directory: WorkloadDirectory, described_api: Found[str]
+) -> tuple[VectorDatabaseWorkload | None, list[str]]:
+    """The workload with its runs; None where the directory holds neither runs nor loads."""
+    runs = [leaf for leaf in directory.leaves if leaf.command == layout.RUN]
+    loads = [LoadDocuments(root, leaf) for leaf in directory.leaves if leaf.command == LOAD]
+    if not runs and not loads and layout.RUN not in directory.commands:
+        return None, []
+    return _WorkloadReader(root, directory, described_api, runs, loads).workload(), []
+
+
+def read_run(root: Root, leaf: Leaf, described_api: Found[str]) -> VectorDatabaseRun | None:
+    """One leaf as a run by itself; None for a leaf of another command."""
+    return read_run_leaf(root, leaf, described_api) if leaf.command == layout.RUN else None
+
+
+class _WorkloadReader:
+    """States the facts of one index directory."""
+
+    def __init__(
+        self,
+        root: Root,
+        directory: WorkloadDirectory,
+        described_api: Found[str],
+        runs: list[Leaf],
+        loads: list[LoadDocuments],
+    ) -> None:
+        self.root = root
+        self.directory = directory
+        self.path = clean(directory.path)
+        self.sheet = FactSheet()
+        self.loads = loads
+        self.first_run = min((time for leaf in runs if (time := layout.leaf_time(leaf.name))), default=None)
+        self.load = self._chosen_load()
+        declared = _declared(self.load) if self.load else None
+        self.runs = [read_run_leaf(root, leaf, described_api, declared) for leaf in runs]
+
+    def workload(self) -> VectorDatabaseWorkload:
+        here = Source(self.path)
+        divisions = [run.division for run in self.runs if not isinstance(run.division, Absence)]
+        if divisions:
+            self.sheet.put("division", divisions[0], here)
+        else:
+            division = self.path.split("/")[0]
+            detail = "no run tells the division"
+            absent = Absence(f"division:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
+            self.sheet.put("division", division if division in layout.DIVISIONS else absent, here)
+        self._directories()
+        self.sheet.put("loads", len(self.loads), here)
+        if self.load is None:
+            detail = "there is no datagen leaf"
+            place = f"{self.path}/{LOAD}"
+            absent = Absence(f"load:{self.path}", Reason.MISSING_FILE, place, detail=detail)
+            for name in _LOAD_FACTS:
+                self.sheet.put(name, absent)
+            self.sheet.put("files", [], here)
+        else:
+            self._load(self.load)
+        self._over_runs()
+        return self.sheet.build(VectorDatabaseWorkload, self.path, self.runs)
+
+    # The load
+
+    def _chosen_load(self) -> LoadDocuments | None:
+        if not self.loads:
+            return None
+        times = [
+            derived.LoadTimes(
+                _time(load.metadata.local_time("/invocation_start_time")) or layout.leaf_time(load.leaf.name),
+                _time(load.metadata.local_time("/invocation_end_time")),
+            )
+            for load in self.loads
+        ]
+        return self.loads[derived.load_of_runs(times, self.first_run)]
+
+    def _load(self, load: LoadDocuments) -> None:
+        metadata, summary, log = load.metadata, load.summary, load.load_log
+
+        def logged(value: Any, what: str) -> Found[Any]:
+            if isinstance(load.log, Absence):
+                return load.log
+            if value in ("", 0, None):
+                path = load.log.source.path
+                return Absence(f"key:{path}#{what}", Reason.KEY_ABSENT, path, detail=f"it does not tell the {what}")
+            return Reading(clean(value) if isinstance(value, str) else value, load.log.source)
+
+        put(self.sheet, "declared", _declared(load))
+        sources = [
+            ("inserted vectors", summary.int("/inserted_vectors")),
+            ("inserted vectors", load.statistics.int("/inserted_vectors")),
+            ("inserted vectors", logged(log.inserted, "vectors inserted")),
+        ]
+        inserted = best_of(*(found for _, found in sources), logged(log.indexed, "rows indexed"))
+        put(self.sheet, "inserted", _recorded(load, "inserted", inserted))
+        stated = [(str(found.source), str(found.value)) for _, found in sources if isinstance(found, Reading)]
+        self.sheet.put("inserted_claims", claims("inserted vectors", stated), Source(load.path))
+        self.sheet.put("load_partial", any(map(_is_partial, (load.statistics, summary))), Source(load.path))
+        dimension = best_of(
+            summary.int("/dimension"),
+            metadata.int("/dimension"),
+            metadata.int("/args/dimension"),
+            logged(log.dimension, "dimension"),
+        )
+        put(self.sheet, "load_dimension", _recorded(load, "load_dimension", dimension))
+        index = best_of(
+            logged(log.index, "index type"),
+            metadata.text("/index_type"),
+            metadata.text("/args/index_type"),
+            summary.text("/index_type"),
+            metadata.text("/vdb_index"),
+        )
+        put(self.sheet, "load_index", _recorded(load, "load_index", _upper(index)))
+        metric = best_of(
+            logged(log.metric, "metric"),
+            metadata.text("/metric_type"),
+            metadata.text("/args/metric_type"),
+            metadata.text("/parameters/index/metric_type"),
+        )
+        put(self.sheet, "load_metric", _recorded(load, "load_metric", _upper(metric)))
+        collection = best_of(
+            logged(log.collection, "collection"),
+            metadata.text("/collection"),
+            metadata.text("/args/collection"),
+            metadata.text("/override_parameters/dataset.collection_name"),
+        )
+        put(self.sheet, "load_collection", _recorded(load, "load_collection", collection))
+        put(self.sheet, "load_image", load.image)
+        parameters = fixed_parameters([(metadata, ""), (metadata, "/args")])
+        if metadata.ok:
+            self.sheet.put("load_parameters", parameters, metadata.source())
+        else:
+            self.sheet.put("load_parameters", metadata.absence())
+        self._build(load)
+        self._lead(load)
+        files = [leaf_file(document, role, load.path) for document, role in load.all()]
+        self.sheet.put("files", files, Source(load.path))
+
+    def _build(self, load: LoadDocuments) -> None:
+        """What is recorded of the index build. A build time in the summary shows that it ended."""
+        log, text = load.load_log, load.log
+        seconds = load.summary.float("/index_build_seconds")
+        timed = isinstance(seconds, Reading) and seconds.value > 0
+        silent = not log.started and not log.finished
+        if isinstance(text, Absence) and text.reason is Reason.PLACEHOLDER and not timed:
+            for name in ("index_build", "compacted"):
+                self.sheet.put(name, text)
+        elif silent or isinstance(text, Absence):
+            state = "complete" if timed else "unrecorded"
+            source = seconds.source if isinstance(seconds, Reading) and timed else Source(load.path)
+            self.sheet.put("index_build", state, source)
+            self.sheet.put("compacted", load.not_recorded("compacted", "no log line on the index build is there"))
+        else:
+            self.sheet.put("index_build", "complete" if log.finished else "incomplete", text.source)
+            self.sheet.put("compacted", log.compacted, text.source)
+        self.sheet.put("compaction_wanted", *_compaction(load.metadata))
+
+    def _lead(self, load: LoadDocuments) -> None:
+        end = load.metadata.local_time("/invocation_end_time")
+        if isinstance(end, Absence):
+            put(self.sheet, "lead_seconds", _recorded(load, "lead_seconds", end))
+        elif self.first_run is None:
+            detail = "no run tells when it started"
+            self.sheet.put(
+                "lead_seconds", Absence(f"runs:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
+            )
+        else:
+            ended = end.value.replace(microsecond=0)  # the name of the run's leaf, its start, holds whole seconds
+            self.sheet.put("lead_seconds", (self.first_run - ended).total_seconds(), end.source)
+
+    # The runs
+
+    def _directories(self) -> None:
+        run = f"{self.directory.path}/{layout.RUN}"
+        self.sheet.put("run_directory", clean(run), Source(self.path))
+        try:
+            names = [name for name in self.root.list(run)[0] if not name.startswith(".")]
+        except OSError:
+            names = []
+        stamped = [name for name in names if layout.TIMESTAMP.fullmatch(name)]
+        self.sheet.put("run_directories", stamped, Source(clean(run)))
+        self.sheet.put("other_directories", [clean(name) for name in names if name not in stamped], Source(clean(run)))
+
+    def _over_runs(self) -> None:
+        def known(name: str) -> list[Any]:
+            values = [getattr(run, name) for run in self.runs]
+            return [value for value in values if not isinstance(value, Absence)]
+
+        detail = "there is no run"
+        nothing = Absence(f"runs:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
+
+        def unknown(name: str) -> Absence:
+            values = [getattr(run, name) for run in self.runs]
+            return next((value for value in values if isinstance(value, Absence)), nothing)
+
+        here = Source(self.path)
+        for name, of, combine in (("rows", "rows", min), ("recall_low", "recall", min), ("recall_high", "recall", max)):
+            values = known(of)
+            self.sheet.put(name, combine(values) if values else unknown(of), here)
+        collections = derived.distinct(known("collection"))
+        self.sheet.put("collections", collections, here)
+        loaded = self.sheet.get("load_collection")
+        other = not isinstance(loaded, Absence) and any(name != loaded for name in collections)
+        self.sheet.put("other_collection", other, here)
+        images = derived.distinct(known("image"))
+        self.sheet.put("images", images if images else unknown("image"), here)
+        self.sheet.put("runtimes", sorted(set(known("runtime_asked"))), here)
+
+
+def _time(found: Found[datetime]) -> datetime | None:
+    return found.value if isinstance(found, Reading) else None
+
+
+def _declared(load: LoadDocuments) -> Found[int]:
+    """How many vectors were to be loaded."""
+    metadata = load.metadata
+    return best_of(load.summary.int("/num_vectors"), metadata.int("/num_vectors"), metadata.int("/args/num_vectors"))
+
+
+def _recorded(load: LoadDocuments, name: str, found: Found[Any]) -> Found[Any]:
+    if isinstance(found, Absence) and found.reason in (Reason.KEY_ABSENT, Reason.MISSING_FILE):
+        return load.not_recorded(name, f"no file of the load states it ({found.place})")
+    return found
+
+
+def _upper(found: Found[str]) -> Found[str]:
+    return found.map(str.upper) if isinstance(found, Reading) else found
+
+
+def _is_partial(document: Document) -> bool:
+    failed = document.bool("/mpi/partial_failure")
+    ranks = [document.list(f"/mpi/{name}") for name in ("missing_ranks", "failed_ranks")]
+    return (isinstance(failed, Reading) and failed.value) or any(isinstance(r, Reading) and r.value for r in ranks)
+
+
+def _compaction(metadata: Document) -> tuple[Any, Source | None]:
+    """Whether the collection was to be compacted: as the command says, else the shipped configurations' default."""
+    if not metadata.ok:
+        return metadata.absence("/executed_command"), None
+    command = metadata.text("/executed_command")
+    if isinstance(command, Reading) and "--no-compact" in command.value.split():
+        return False, command.source
+    argument = metadata.bool("/args/compact")
+    if isinstance(argument, Reading):
+        return argument.value, argument.source
+    return True, metadata.source("/args")

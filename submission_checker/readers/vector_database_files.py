@@ -1,0 +1,232 @@
+"""The files of one vector-database leaf, each read once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import TypeVar
+
+from mlpstorage.results import layout
+from mlpstorage.results.document import Document, Found, Reading, read_json
+from mlpstorage.results.files import Root
+from mlpstorage.results.text import clean
+from rules.derived.vector_database import Batch
+from rules.facts import Absence, Reason, Source
+
+from ..discovery import Leaf
+from .common import Role
+from .vector_database_logs import LoadLog, RunLog, read_batches, read_load_log, read_run_log, statistics_in
+
+T = TypeVar("T")
+
+MAX_LOG_BYTES = 16 * 2**20
+"""A load logs a line for each batch and each poll of the index build."""
+MAX_TABLE_BYTES = 32 * 2**20
+"""Batch tables of one leaf together; larger ones are not recomputed."""
+MAX_POINTER_BYTES = 4096
+
+_METADATA = re.compile(r"vector_database_.*_metadata\.json")
+_RUN_LOG = re.compile(r"vector_database_run.*\.stdout\.log")
+_LOAD_LOG = re.compile(r"vector_database_datagen.*\.std(?:err|out)\.log")
+_TABLE = re.compile(r"[a-z]+_benchmark_p[0-9]+\.csv")
+_HASH = re.compile(r"(?:md5-tree-v2:)?([0-9a-f]{32})")
+_MODES = ("simple", "enhanced")
+_RESULTS = ("statistics.json", "enhanced_statistics.json", "vdb_multi_node_summary.json")
+NATIVE = (
+    "statistics.json",
+    *(f"vectordb/{mode}/{name}" for name in _RESULTS for mode in _MODES),
+    "enhanced_statistics.json",
+)
+"""Where the benchmark itself leaves its results, the preferred place first."""
+
+
+class LeafDocuments:
+    """Opens the files that run and load leaves have in common. Absences of pruned files carry one cause a leaf."""
+
+    def __init__(self, root: Root, leaf: Leaf, logs: re.Pattern[str]) -> None:
+        self._root = root
+        self.leaf = leaf
+        self.path = clean(leaf.path)
+        self._placeholder = f"placeholder:{self.path}"
+        self._logs = logs
+        self.metadata = self.json(self._metadata_name())
+        self.summary = self.json(layout.SUMMARY)
+
+    @property
+    def metadata_files(self) -> int:
+        """Number of metadata files."""
+        return sum(name.endswith("_metadata.json") for name in self.leaf.files)
+
+    def _metadata_name(self) -> str:
+        """The name with the leaf's time stamp; in a renamed leaf the first other one."""
+        wanted = layout.metadata_name(self.leaf.name, layout.VECTOR_DATABASE)
+        others = [name for name in self.leaf.files if _METADATA.fullmatch(name)]
+        return others[0] if wanted not in others and others else wanted
+
+    def json(self, name: str) -> Document:
+        """A JSON file of the leaf."""
+        return read_json(self._root, f"{self.leaf.path}/{name}", placeholder=self._placeholder)
+
+    @cached_property
+    def log(self) -> Found[str]:
+        """The text of the leaf's logs together. Absent where no log has text, or one is longer than is read."""
+        texts, source, absent = [], None, None
+        for document, text in self._read_logs:
+            if document.ok:
+                texts.append(text)
+                source = source or document.source()
+            else:
+                absent = absent or document.absence()
+        if absent is not None and (not texts or absent.reason is not Reason.MISSING_FILE):
+            return absent
+        if source is None:
+            path = f"{self.path}/logs"
+            return Absence(f"file:{path}", Reason.MISSING_FILE, path, detail="there is no log")
+        return Reading("\n".join(texts), source)
+
+    @cached_property
+    def _read_logs(self) -> list[tuple[Document, str]]:
+        return [self._read_log(name) for name in self.leaf.files if self._logs.fullmatch(name)]
+
+    def _read_log(self, name: str) -> tuple[Document, str]:
+        content = self._root.read(f"{self.leaf.path}/{name}", MAX_LOG_BYTES)
+        path = clean(f"{self.leaf.path}/{name}")
+        cause = self._placeholder if content.state == "placeholder" else f"file:{path}"
+        state = "missing" if content.state == "empty" else content.state  # a command that prints nothing
+        return Document(path, state, cause, content.detail), content.data.decode("utf-8", "replace")
+
+    def logs_read(self) -> Iterator[tuple[Document, Role]]:
+        """The logs, for the list of files."""
+        for document, _ in self._read_logs:
+            if document.state != "missing":
+                yield document, "other"
+
+    @cached_property
+    def image(self) -> Found[str]:
+        """The hash that the pointer names. That it is there is judged by the rules on the tree."""
+        path = f"{self.leaf.path}/{layout.CODE_IMAGE_POINTER}"
+        content = self._root.read(path, MAX_POINTER_BYTES)
+        shown = clean(path)
+        match = _HASH.fullmatch(content.data.decode("utf-8", "replace").strip())
+        if match is None:
+            detail = content.detail or "it names no hash"
+            return Absence(f"file:{shown}", Reason.NOT_RECORDED, shown, detail=detail)
+        return Reading(match[1], Source(shown))
+
+    def not_recorded(self, name: str, detail: str) -> Absence:
+        """The absence of what no file states: no act on a single leaf would cure it."""
+        cause = f"not-recorded:{clean(self.leaf.system_path)}:{layout.VECTOR_DATABASE}:{name}"
+        return Absence(cause, Reason.NOT_RECORDED, self.path, "", detail)
+
+
+class RunDocuments(LeafDocuments):
+    """The files of a run leaf."""
+
+    def __init__(self, root: Root, leaf: Leaf) -> None:
+        super().__init__(root, leaf, _RUN_LOG)
+        self.config = self.json("config.json")
+        self.recall = self.json("recall_stats.json")
+        self.verdict = self.json("result_verdict.json")
+        self.fs_separation = self.json(layout.FS_SEPARATION)
+
+    @cached_property
+    def native(self) -> list[Document]:
+        """The benchmark's own results, where they are there; what the log prints if no file has them."""
+        found = [document for document in map(self.json, NATIVE) if document.state != "missing"]
+        if not any(document.ok for document in found) and isinstance(self.log, Reading):
+            printed = statistics_in(self.log.value)
+            if printed is not None:
+                path = self.log.source.path
+                found.append(Document(path, "ok", f"file:{path}", data=printed))
+        return found
+
+    @cached_property
+    def run_log(self) -> RunLog:
+        """What the log says; nothing where there is none."""
+        return read_run_log(self.log.value) if isinstance(self.log, Reading) else RunLog()
+
+    def batches(self) -> tuple[list[Batch], int]:
+        """All logged batches and the number of tables; none where a table is missing, unreadable or too large."""
+        names = [name for name in self.leaf.files if _TABLE.fullmatch(name)]
+        processes = self.config.int("/processes")
+        if not names or (isinstance(processes, Reading) and processes.value != len(names)):
+            return [], 0
+        batches: list[Batch] = []
+        left = MAX_TABLE_BYTES
+        for name in names:
+            content = self._root.read(f"{self.leaf.path}/{name}", left)
+            found = read_batches(content.data) if content.state == "ok" else []
+            if not found:
+                return [], 0
+            batches += found
+            left -= len(content.data)
+        return batches, len(names)
+
+    def all(self) -> Iterator[tuple[Document, Role]]:
+        """The files that facts are read from; those that may rightly be absent only where they are there."""
+        yield self.metadata, "metadata"
+        yield self.summary, "summary"
+        for document in self.native:
+            if document.path.endswith(".json"):
+                yield document, "summary"
+        others: Iterable[tuple[Document, Role]] = (
+            (self.config, "config"),
+            (self.recall, "other"),
+            (self.fs_separation, "other"),
+        )
+        for document, role in others:
+            if document.state != "missing":
+                yield document, role
+        yield from self.logs_read()
+
+
+class LoadDocuments(LeafDocuments):
+    """The files of a datagen leaf."""
+
+    def __init__(self, root: Root, leaf: Leaf) -> None:
+        super().__init__(root, leaf, _LOAD_LOG)
+        self.statistics = self.json("vectordb/load/load_statistics.json")
+
+    @cached_property
+    def load_log(self) -> LoadLog:
+        """What the logs say; nothing where there are none."""
+        return read_load_log(self.log.value) if isinstance(self.log, Reading) else LoadLog()
+
+    def all(self) -> Iterator[tuple[Document, Role]]:
+        """The files that facts are read from, where they are there."""
+        documents: Iterable[tuple[Document, Role]] = (
+            (self.metadata, "metadata"),
+            (self.summary, "summary"),
+            (self.statistics, "summary"),
+        )
+        for document, role in documents:
+            if document.state != "missing":
+                yield document, role
+        yield from self.logs_read()
+
+
+def best_of(*found: Found[T], strict: bool = False) -> Found[T]:
+    """The first value. Where there is none: why the fact is not known, the reason that leaves most open first.
+
+    ``strict``: a value that cannot be used hides those after it.
+    """
+    for candidate in found:
+        if isinstance(candidate, Reading) or (strict and candidate.reason is Reason.INVALID):
+            return candidate
+    absences = [candidate for candidate in found if isinstance(candidate, Absence)]
+    for reasons in (
+        {Reason.INVALID},
+        {Reason.PLACEHOLDER, Reason.UNREADABLE},
+        {Reason.KEY_ABSENT},
+    ):
+        for absence in absences:
+            if absence.reason in reasons:
+                return absence
+    return absences[0]
+
+
+def hash_of(text: str) -> str:
+    """The digits of an image's hash, with or without the name of its algorithm."""
+    match = _HASH.fullmatch(text)
+    return match[1] if match else text
