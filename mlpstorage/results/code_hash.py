@@ -147,6 +147,11 @@ class Difference:
     missing: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
 
+    @property
+    def size(self) -> int:
+        """Number of paths that differ."""
+        return len(self.added) + len(self.missing) + len(self.changed)
+
     def __str__(self) -> str:
         parts = [
             f"{what} {_some(paths)}"

@@ -1,0 +1,266 @@
+"""What a submission says of its own making: pointers, stamps, manifest and roll-up table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import from_json
+
+from mlpstorage.results import images, layout, manifest, provenance
+from mlpstorage.results.document import Document, Reading, read_json, read_yaml
+from mlpstorage.results.files import MAX_JSON_BYTES, Root
+from mlpstorage.results.text import clean
+from rules.facts import Absence, FactSheet, Reason, Source
+from rules.facts.code import CodeLeaf, CodeSubmission
+
+from ..discovery import RESULTS, Leaf, Listing, SubmitterDirectory
+from .code_images import Pointer, Pool, holders, leaves_of, pools, read_pointer, read_record, serving
+from .common import put
+
+ANY = "any"
+"""Accelerator of a comparability class that holds results of each."""
+RESULTS_TABLE = "results.json"
+_DECLARATION = b'"provenance_file"'
+
+
+def submitter_facts(root: Root, listing: Listing, submitter: SubmitterDirectory) -> CodeSubmission:
+    """One organisation's submission in one division, with its leaves."""
+    return _SubmissionReader(root, listing, submitter).facts()
+
+
+@dataclass(frozen=True, slots=True)
+class _Stamp:
+    """A leaf's provenance.json: whether it is there, its content or what is wrong with it."""
+
+    path: str
+    exists: bool
+    content: provenance.Provenance | None = None
+    problems: tuple[str, ...] = ()
+    document: Document | None = None
+
+    def absence(self) -> Absence:
+        """Why nothing of the stamp is known."""
+        if not self.exists:
+            return Absence(f"unstamped:{self.path}", Reason.NOT_APPLICABLE, self.path, "", "there is no stamp")
+        if self.document is not None:
+            return self.document.absence()
+        return Absence(f"value:{self.path}", Reason.INVALID, self.path, "", "it has not the form of a stamp")
+
+
+class _SubmissionReader:
+    """Reads the leaves first, for manifest and pointers are judged by all of them."""
+
+    def __init__(self, root: Root, listing: Listing, submitter: SubmitterDirectory) -> None:
+        self._root = root
+        self._submitter = submitter
+        self._listing = listing
+        self._pools = pools(listing)
+        self._serving = serving(self._pools, submitter.name)
+        self._leaves = list(leaves_of(listing, submitter))
+        self._stamps = {leaf.path: self._stamp(leaf) for _, leaf in self._leaves}
+        self._first: dict[tuple[str, str], str] = {}
+
+    def facts(self) -> CodeSubmission:
+        sheet = FactSheet()
+        at = Source(clean(self._submitter.path))
+        sheet.put("division", self._submitter.division, at)
+        sheet.put("organisation", clean(self._submitter.name), at)
+        sheet.put("pools", [clean(pool.path) for pool in self._serving], at)
+        self._manifest(sheet)
+        self._rollup(sheet)
+        below = [self._leaf(family, leaf) for family, leaf in self._leaves]
+        return sheet.build(CodeSubmission, clean(self._submitter.path), below)
+
+    # Leaves.
+
+    def _leaf(self, family: str, leaf: Leaf) -> CodeLeaf:
+        sheet = FactSheet()
+        at = Source(clean(leaf.path))
+        sheet.put("family", family, at)
+        sheet.put("command", clean(leaf.command), at)
+        pointer = read_pointer(self._root, leaf)
+        self._pointer(sheet, leaf, pointer)
+        stamp = self._stamps[leaf.path]
+        sheet.put("stamp_path", stamp.path, at)
+        sheet.put("stamp_declared", self._declares(family, leaf), at)
+        sheet.put("stamp_exists", stamp.exists, at)
+        sheet.put("stamp_problems", list(stamp.problems), Source(stamp.path))
+        values: Mapping[str, Callable[[provenance.Provenance], Any]] = {
+            "stamp_image": lambda content: clean(content.tool.code_image.strip()),
+            "stamp_edition": lambda content: clean(content.rules_edition),
+            "stamp_dlio_commit": lambda content: clean(content.dlio.commit),
+            "stamp_core": lambda content: content.core_config.hash,
+            "comparable_as": lambda content: self._classes(family, leaf, content),
+        }
+        for name, value in values.items():
+            stated = stamp.absence() if stamp.content is None else value(stamp.content)
+            sheet.put(name, stated, Source(stamp.path))
+        return sheet.build(CodeLeaf, clean(leaf.path))
+
+    def _pointer(self, sheet: FactSheet, leaf: Leaf, pointer: Pointer) -> None:
+        path = clean(f"{leaf.path}/{layout.CODE_IMAGE_POINTER}")
+        at = Source(path)
+        nothing = Absence(f"pointer:{path}", Reason.NOT_APPLICABLE, path, "", "the pointer names no image")
+        sheet.put("pointer_path", path, at)
+        sheet.put("pointer_state", pointer.state, at)
+        sheet.put("pointer_text", pointer.text, at)
+        sheet.put("pointer", pointer.digest or nothing, at)
+        alike = (pointer.state, pointer.digest or pointer.text)
+        sheet.put("first_alike", self._first.setdefault(alike, clean(leaf.path)), at)
+        held = [f"{pool.path}/{name}" for pool in self._serving for name in pool.images]
+        sheet.put("pooled_images", [clean(path) for path in held[:20]], at)
+        if not pointer.digest:
+            for name in ("image", "image_path", "image_recorded", "image_hash", "elsewhere"):
+                sheet.put(name, nothing)
+            return
+        name = images.image_name(pointer.digest)
+        sheet.put("image", name, at)
+        others = [path for path in holders(self._pools, pointer.digest) if path not in {p.path for p in self._serving}]
+        sheet.put("elsewhere", [clean(path) for path in others], at)
+        found = self._image(name, pointer.digest)
+        if found is None:
+            unlisted = next((pool for pool in self._serving if pool.problem), None)
+            sheet.put("image_path", _unlisted(unlisted) if unlisted else "", at)
+            sheet.put("image_recorded", False, at)
+            sheet.put("image_hash", nothing)
+            return
+        path, recorded = found
+        sheet.put("image_path", clean(path), at)
+        sheet.put("image_recorded", bool(recorded), at)
+        sheet.put("image_hash", recorded or nothing, Source(f"{clean(path)}/{images.RECORD}", "/hash"))
+
+    def _image(self, name: str, digest: str) -> tuple[str, str] | None:
+        """Path and recorded hash of the image in the first pool that has it whole, else that has the name."""
+        found = []
+        for pool in self._serving:
+            if name in pool.images:
+                path = f"{pool.path}/{name}"
+                recorded = images.recorded_digest(read_record(self._root, path).data) or ""
+                if recorded == digest:
+                    return path, recorded
+                found.append((path, recorded))
+        return next(iter(found), None)
+
+    def _stamp(self, leaf: Leaf) -> _Stamp:
+        path = clean(f"{leaf.path}/{provenance.FILE}")
+        if provenance.FILE not in leaf.files:
+            return _Stamp(path, False)
+        document = read_json(self._root, f"{leaf.path}/{provenance.FILE}")
+        if not document.ok:
+            pruned = document.state == "placeholder"
+            return _Stamp(path, True, None, () if pruned else (document.detail,), document)
+        content = provenance.parse(document.data)
+        if isinstance(content, provenance.Provenance):
+            return _Stamp(path, True, content)
+        return _Stamp(path, True, None, tuple(content))
+
+    def _declares(self, family: str, leaf: Leaf) -> bool:
+        """Whether the metadata names a provenance file. Large metadata without the key is not parsed for this."""
+        path = f"{leaf.path}/{layout.metadata_name(leaf.name, family)}"
+        if _DECLARATION not in self._root.read(path, MAX_JSON_BYTES).data:
+            return False
+        return isinstance(read_json(self._root, path).text("/provenance_file"), Reading)
+
+    def _classes(self, family: str, leaf: Leaf, content: provenance.Provenance) -> list[str]:
+        metadata = read_json(self._root, f"{leaf.path}/{layout.metadata_name(leaf.name, family)}")
+        accelerator = metadata.text("/accelerator")
+        names = [ANY] if isinstance(accelerator, Absence) else [accelerator.value.lower(), ANY]
+        start = f"{content.rules_edition} {self._submitter.division} {family} {leaf.workload}"
+        return [clean(f"{start} {name} {content.core_config.hash}") for name in names]
+
+    # The manifest.
+
+    def _manifest(self, sheet: FactSheet) -> None:
+        path = f"{self._submitter.path}/{manifest.FILE}"
+        document = read_yaml(self._root, path)
+        exists = document.state != "missing"
+        sheet.put("manifest_path", document.path, document.source())
+        sheet.put("manifest_exists", exists, document.source())
+        content = manifest.parse(document.data) if document.ok else [document.detail]
+        problems = content if isinstance(content, list) and exists and document.state != "placeholder" else []
+        sheet.put("manifest_problems", problems, document.source())
+        if isinstance(content, list):
+            unusable = Absence(f"value:{document.path}", Reason.INVALID, document.path, "", "it has not its form")
+            for name in ("manifest_edition", "manifest_missing", "manifest_stale", "manifest_other_edition"):
+                sheet.put(name, unusable if document.ok else document.absence())
+            return
+        listed = {run.leaf for run in content.runs}
+        there = {clean(leaf.path.removeprefix(f"{self._submitter.path}/")) for _, leaf in self._leaves}
+        if self._listing.partial:  # the other leaves were not looked at
+            listed &= there
+        other = [
+            path.removeprefix(f"{self._submitter.path}/")
+            for path, stamp in self._stamps.items()
+            if stamp.content is not None and stamp.content.rules_edition != content.rules_edition
+        ]
+        sheet.put("manifest_edition", clean(content.rules_edition), document.source("/rules_edition"))
+        sheet.put("manifest_missing", _some(there - listed), document.source("/runs"))
+        sheet.put("manifest_stale", _some(listed - there), document.source("/runs"))
+        sheet.put("manifest_other_edition", _some(other), document.source("/rules_edition"))
+
+    # The roll-up table.
+
+    def _rollup(self, sheet: FactSheet) -> None:
+        path = f"{self._submitter.path}/{RESULTS}/{RESULTS_TABLE}"
+        at = Source(clean(path))
+        rollup = self._public_ids(path)
+        exists = not (isinstance(rollup, Absence) and rollup.reason is Reason.MISSING_FILE)
+        sheet.put("rollup_path", clean(path), at)
+        sheet.put("rollup_exists", exists, at)
+        if isinstance(rollup, Absence) or self._listing.partial:
+            unknown = rollup if isinstance(rollup, Absence) else None
+            for name in ("rollup_missing", "rollup_orphaned"):
+                sheet.put(name, unknown or [], at)
+            return
+        below: set[str] = set()
+        for table in self._tables():
+            found = self._public_ids(table)
+            if isinstance(found, Absence):
+                for name in ("rollup_missing", "rollup_orphaned"):
+                    put(sheet, name, found)
+                return
+            below |= found
+        sheet.put("rollup_missing", _some(below - rollup), at)
+        sheet.put("rollup_orphaned", _some(rollup - below), at)
+
+    def _tables(self) -> Iterator[str]:
+        """Paths of the tables at the workloads."""
+        for system in self._listing.systems:
+            if (system.division, system.submitter) == (self._submitter.division, self._submitter.name):
+                for workload in system.workloads:
+                    places = {workload.path: workload.files, **{level.path: level.files for level in workload.levels}}
+                    for place, files in places.items():
+                        if RESULTS_TABLE in files:
+                            yield f"{place}/{RESULTS_TABLE}"
+
+    def _public_ids(self, path: str) -> set[str] | Absence:
+        """The Public IDs of a table, without blank ones."""
+        content = self._root.read(path, MAX_JSON_BYTES)
+        cause, shown = f"file:{clean(path)}", clean(path)
+        if content.state != "ok":
+            reasons = {"missing": Reason.MISSING_FILE, "placeholder": Reason.PLACEHOLDER}
+            return Absence(cause, reasons.get(content.state, Reason.UNREADABLE), shown, "", content.detail)
+        try:
+            rows = from_json(content.data)
+        except ValueError as error:
+            return Absence(cause, Reason.UNREADABLE, shown, "", f"it is not JSON: {clean(str(error), 200)}")
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            return Absence(cause, Reason.UNREADABLE, shown, "", "it is not a list of rows")
+        ids = (row.get("Public ID") for row in rows)
+        return {clean(found.strip(), 100) for found in ids if isinstance(found, str) and found.strip()}
+
+
+def _unlisted(pool: Pool) -> Absence:
+    return Absence(f"unlisted:{clean(pool.path)}", Reason.UNREADABLE, clean(pool.path), "", pool.problem)
+
+
+_SHOWN = 20
+
+
+def _some(names: Iterable[str]) -> list[str]:
+    """Names in order; a long list is cut."""
+    found = sorted(clean(name, 200) for name in names)
+    more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
+    return found[:_SHOWN] + more
