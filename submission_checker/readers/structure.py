@@ -12,9 +12,12 @@ from mlpstorage.results.files import Root
 from rules.facts import FactModel
 
 from ..discovery import Listing, SubmitterDirectory, SystemDirectory
-from . import tree
+from . import code_images, code_stamps, tree
 
-TREE: tuple[Callable[[Root, Listing], FactModel], ...] = (tree.tree_facts,)
-SUBMITTER: tuple[Callable[[Root, Listing, SubmitterDirectory], FactModel], ...] = (tree.submitter_facts,)
+TREE: tuple[Callable[[Root, Listing], FactModel], ...] = (tree.tree_facts, code_images.tree_facts)
+SUBMITTER: tuple[Callable[[Root, Listing, SubmitterDirectory], FactModel], ...] = (
+    tree.submitter_facts,
+    code_stamps.submitter_facts,
+)
 SYSTEM: tuple[Callable[[Root, SystemDirectory], FactModel], ...] = ()
 """Beside the places of the runs, which the tree's own reader gives with each workload."""
