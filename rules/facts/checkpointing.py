@@ -86,6 +86,9 @@ class CheckpointingRun(FactModel):
         unit="GiB",
     )
     client_memory_gib: Fact[Float] = fact("Memory of the client host that has least.", known=Known.PROBE, unit="GiB")
+    host_memory_gib: Fact[Float] = fact(
+        "Mean memory of a client host: that of all hosts over their number.", known=Known.RUN, unit="GiB"
+    )
     accelerator: Fact[str] = fact("Accelerator type that the ranks stand for, lower case.", known=Known.PLAN)
     fsync: Fact[bool] = fact("checkpoint.fsync of the effective configuration.", known=Known.PLAN)
     fsync_effective: Fact[bool] = fact(

@@ -280,6 +280,7 @@ class _LeafReader:
         self._put("num_accelerators", self.summary.int("/num_accelerators"))
         self._put("checkpoint_size_gib", self.summary.float("/metric/checkpoint_size_GB"))
         self._put("client_memory_gib", self._client_memory())
+        self._put("host_memory_gib", self._host_memory())
         self._put("checkpoints_written", self._executed("save"))
         self._put("checkpoints_read", self._executed("load"))
 
@@ -316,6 +317,23 @@ class _LeafReader:
         if isinstance(claimed, Reading) and claimed.value <= 0:
             return self.metadata.invalid("/args/client_host_memory_in_gb", f"{claimed.value} is not a memory size")
         return claimed if isinstance(claimed, Reading) else self.metadata.key_absent("/system_info/hosts")
+
+    def _host_memory(self) -> Found[float]:
+        """The mean client: as collected, else from the summary, where only the sum over all hosts is right."""
+        total = self.metadata.float("/system_info/total_memory_bytes")
+        collected = _positive(self.metadata, "/system_info/num_hosts")
+        if isinstance(total, Reading) and isinstance(collected, Reading) and total.value > 0:
+            return Reading(total.value / collected.value / derived.GIB, total.source)
+        per_host, hosts = self.summary.list("/host_memory_GB"), self._value("num_hosts")
+        if isinstance(per_host, Absence) or isinstance(hosts, Absence):
+            return per_host if isinstance(per_host, Absence) else hosts
+        try:
+            memory = sum(as_float(item) for item in per_host.value)
+        except InvalidValueError:
+            memory = 0.0
+        if memory <= 0 or hosts < 1:
+            return self.summary.invalid("/host_memory_GB", "its sum is no memory size")
+        return Reading(memory / hosts, per_host.source)
 
     def _storage(self) -> None:
         """4.4.2: recorded evidence that checkpoints and results lie on different filesystems."""

@@ -13,11 +13,13 @@ from rules.facts import FactModel
 
 from ..discovery import Listing, SubmitterDirectory, SystemDirectory
 from . import code_images, code_stamps, tree
+from .systems_directory import read_systems_directory
 
 TREE: tuple[Callable[[Root, Listing], FactModel], ...] = (tree.tree_facts, code_images.tree_facts)
 SUBMITTER: tuple[Callable[[Root, Listing, SubmitterDirectory], FactModel], ...] = (
     tree.submitter_facts,
     code_stamps.submitter_facts,
+    read_systems_directory,
 )
 SYSTEM: tuple[Callable[[Root, SystemDirectory], FactModel], ...] = ()
 """Beside the places of the runs, which the tree's own reader gives with each workload."""

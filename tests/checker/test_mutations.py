@@ -57,7 +57,18 @@ def rename_workload(tree: Tree, name: str) -> None:
     tree.workload.rename(tree.workload.parent / name)
 
 
+def clients(hosts: int) -> Spoil:
+    """Describe another number of client hosts."""
+
+    def spoil(tree: Tree) -> None:
+        tree.hosts = hosts
+        tree.describe()
+
+    return spoil
+
+
 def four_a_host(tree: Tree) -> None:
+    clients(2)(tree)
     for leaf in tree.leaves:
         leaf.edit("metadata", {"/args/hosts": ["host01:4", "host02:4"]})
 
@@ -89,7 +100,10 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
     ),
     "another world size": (edit("summary", {"/num_accelerators": 16}), [("4.6.1", "error")]),
     "4 ranks a host": (four_a_host, [("4.6.2", "warning")]),
-    "1 rank on a host": (edit("metadata", {"/args/hosts": ["a:7", "b:1"]}), [("4.6.2", "error")]),
+    "1 rank on a host": (
+        both(clients(2), edit("metadata", {"/args/hosts": ["a:7", "b:1"]})),
+        [("4.6.2", "error")],
+    ),
     "other parameter": (override("checkpoint.time_between_checkpoints", 0), [("4.6.3", "error")]),
     "added parameter": (override("checkpoint.rank_sync", True), [("4.6.3", "error")]),
     "missing parameter": (edit("config", {"/workload/framework": DELETE}), [("4.6.3", "error")]),
@@ -204,6 +218,7 @@ OPEN: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
     "other architecture": (override("model.num_layers", 2), [("4.3.3", "error")]),
     "reduced": (
         both(
+            clients(1),
             edit("metadata", {"/args/num_processes": 8, "/args/hosts": ["host01:8"]}),
             edit("summary", {"/num_accelerators": 8, "/metric/checkpoint_size_GB": 113.9}),
         ),

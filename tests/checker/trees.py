@@ -55,26 +55,101 @@ MODELS: dict[str, dict[str, Any]] = {
     },
 }
 
-DESCRIPTION = {
+_CHASSIS = {
+    "model_name": "2U server",
+    "cpu_model": "Vendor 9999",
+    "cpu_qty": 2,
+    "cpu_cores": 64,
+    "memory_capacity": 512,
+    "rack_units": 2,
+    "power": {
+        "min_psus_active": 1,
+        "psus_configured": [
+            {"unit_count": 2, "inlet_voltage": 230, "nameplate_power_watts": 1600, "efficiency": "Platinum"}
+        ],
+    },
+}
+_NETWORKING = [{"unit_count": 2, "type": "ethernet", "state": "up", "speed": 100, "traffic": ["data"]}]
+_SYSTEM = {"name": "Linux", "version": "6.8"}
+
+DESCRIPTION: dict[str, Any] = {
     "system_under_test": {
         "solution": {
             "submission_name": "fast-1",
-            "architecture": {"benchmark_API": "file"},
+            "friendly_description": "Two storage nodes",
+            "usable_capacity_tib": 100.5,
+            "availability": "available",
+            "architecture": {
+                "storage_location": "remote",
+                "benchmark_API": "file",
+                "product_API": "file",
+                "client_footprint": "open_source",
+                "client_installation": "in_box",
+            },
             "capabilities": {
                 "multi_host": True,
                 "simultaneous_write": True,
                 "simultaneous_read": True,
                 "remap_time_in_seconds": 0,
             },
-        }
+        },
+        "deployment": "onprem",
+        "total_rack_units": 4,
+        "product_nodes": [
+            {
+                "friendly_description": "Storage node",
+                "quantity": 2,
+                "chassis": _CHASSIS,
+                "networking": _NETWORKING,
+                "operating_system": _SYSTEM,
+            }
+        ],
+        "clients": [
+            {
+                "friendly_description": "Client",
+                "quantity": 1,
+                "chassis": _CHASSIS,
+                "networking": _NETWORKING,
+                "operating_system": _SYSTEM,
+            }
+        ],
     }
 }
+
+PDF = b"%PDF-1.4\n%%EOF\n"
 
 
 def cases_directory() -> Path:
     """Where the cases lie: MLPSTORAGE_CASES, else shared/cases beside the repository."""
     configured = os.environ.get("MLPSTORAGE_CASES")
     return Path(configured) if configured else Path(__file__).parents[3] / "shared" / "cases"
+
+
+def dump_yaml(data: Any) -> str:
+    """YAML without anchors, which descriptions must not have."""
+    return yaml.safe_dump(json.loads(json.dumps(data)), sort_keys=False)
+
+
+IMAGE = "3db5838b720b8828eef40fd19b8bc3c8"
+"""Hash of the code image that :func:`point` makes: one file, its path and its content."""
+
+
+def point(root: Path, leaf: Path, content: str = "print('hello')\n", digest: str = IMAGE) -> Path:
+    """Let a leaf point to an image of the tree's pool, and make that image. Gives the image's directory."""
+    image = root / "code-images" / f"code-{digest[:8]}"
+    (image / "mlpstorage").mkdir(parents=True, exist_ok=True)
+    (image / "mlpstorage/main.py").write_text(content)
+    record = {
+        "hash": digest,
+        "algorithm": "md5-tree-v2",
+        "captured_at": "2026-07-01T09:00:00Z",
+        "mlpstorage_version": "3.0.46",
+        "git_sha": None,
+    }
+    (image / ".code-hash.json").write_text(json.dumps(record, indent=2))
+    (root / "code-images/.mlps-image-pool").write_text("mlpstorage_version=3.0.46\n")
+    (leaf / ".mlps-code-image").write_text(f"md5-tree-v2:{digest}")
+    return image
 
 
 DELETE = object()
@@ -147,6 +222,9 @@ class Tree:
     system: str = "fast-1"
     model: str = "llama3-8b"
     leaves: list[LeafDir] = field(default_factory=list)
+    hosts: int = 1
+    """Clients that the description states, and their memory."""
+    memory_gib: float = 251.5
 
     @property
     def description(self) -> Path:
@@ -162,8 +240,17 @@ class Tree:
         description = copy.deepcopy(DESCRIPTION)
         for name, value in changes.items():
             set_pointer(description, f"/system_under_test/solution/capabilities/{name}", value)
+        description["system_under_test"]["solution"]["submission_name"] = self.system
+        (client,) = description["system_under_test"]["clients"]
+        client["quantity"] = self.hosts
+        client["chassis"]["memory_capacity"] = int(self.memory_gib)
+        self.write_description(description)
+
+    def write_description(self, description: dict[str, Any]) -> None:
+        """Write a description, and a PDF beside it."""
         self.description.parent.mkdir(parents=True, exist_ok=True)
-        self.description.write_text(yaml.safe_dump(description))
+        self.description.write_text(dump_yaml(description))
+        self.description.with_suffix(".pdf").write_bytes(PDF)
 
     def add(
         self,
@@ -182,6 +269,7 @@ class Tree:
         begin = datetime.strptime(start, "%Y%m%d_%H%M%S")
         leaf = LeafDir(self.workload / start)
         (leaf.path / "dlio_config").mkdir(parents=True)
+        point(self.root, leaf.path)
         names = [f"host{number + 1:02}" for number in range(hosts)]
         checkpoint = {
             "checkpoint_folder": f"/mnt/pfs/ckpt/{self.model}",
@@ -282,7 +370,7 @@ class Tree:
 
 def pair(root: Path, **leaf: Any) -> Tree:
     """A legal CLOSED 8B write/read pair: the read run starts 9.75 s after the write run ended."""
-    tree = Tree(root)
+    tree = Tree(root, hosts=leaf.get("hosts", 1), memory_gib=leaf.get("memory_gib", 251.5))
     tree.describe()
     tree.add("20260701_100000", 10, 0, **leaf)
     tree.add("20260701_100510", 0, 10, **leaf)
@@ -292,8 +380,10 @@ def pair(root: Path, **leaf: Any) -> Tree:
 def combined(root: Path, model: str = "llama3-8b", **options: Any) -> Tree:
     """A legal CLOSED run that writes and reads in one invocation, on clients of little memory."""
     tree = Tree(root, model=model, **{k: options.pop(k) for k in ("division", "organisation") if k in options})
+    options = {"memory_gib": 125.0, **options}
+    tree.hosts, tree.memory_gib = options.get("hosts", 1), options["memory_gib"]
     tree.describe()
-    tree.add("20260701_100000", 10, 10, **{"memory_gib": 125.0, **options})
+    tree.add("20260701_100000", 10, 10, **options)
     return tree
 
 
@@ -302,4 +392,6 @@ def opened(root: Path) -> Tree:
     workload = sorted(root.glob("*/*/results/*/checkpointing/*"))[0]
     division, organisation, _, system, _, model = workload.relative_to(root).parts
     leaves = [LeafDir(path) for path in sorted(workload.iterdir()) if path.is_dir()]
-    return Tree(root, division, organisation, system, model, leaves)
+    seen = json.loads(leaves[0].metadata.read_text())["system_info"]
+    memory_gib = seen["total_memory_bytes"] / seen["num_hosts"] / GIB
+    return Tree(root, division, organisation, system, model, leaves, seen["num_hosts"], memory_gib)

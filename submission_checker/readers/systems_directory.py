@@ -1,0 +1,87 @@
+"""The ``systems/`` directory of a submitter: what belongs to no system, and the systems that have no results."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable
+from typing import Literal
+
+from mlpstorage.results.files import Root
+from mlpstorage.results.text import clean
+from rules.facts import FactSheet, Source
+from rules.facts.system import System
+from rules.facts.systems import SharedDocument, SystemsDirectory, SystemsEntry
+
+from ..discovery import RESULTS, SYSTEMS, Listing, SubmitterDirectory
+from .system import DESCRIPTION, DESCRIPTION_LIKE, DOCUMENT, Results, read_description, system_facts
+
+_NOTES = ".md"
+_MAX_ENTRIES = 50
+"""Stray entries that are told one by one; the others are counted."""
+_MAX_DOCUMENT_BYTES = 32 * 2**20
+"""Larger PDFs are not compared with each other."""
+
+
+def read_systems_directory(root: Root, listing: Listing, submitter: SubmitterDirectory) -> SystemsDirectory:
+    """The directory's facts, above the systems that are described there and have no results.
+
+    Systems with results are judged with these.
+    """
+    path = f"{submitter.path}/{SYSTEMS}"
+    entries = submitter.systems
+    directories = entries.visible if entries else ()
+    files = tuple(name for name in entries.files if not name.startswith(".")) if entries else ()
+    with_results = submitter.results or ()
+    sheet = FactSheet()
+    source = Source(clean(path))
+    sheet.put("results_directory", submitter.results is not None, source)
+    sheet.put("results_systems", len(with_results), Source(clean(f"{submitter.path}/{RESULTS}")))
+    sheet.put("entries", list(_strays(path, directories, files)), source)
+    sheet.put("documents", list(_documents(root, path, files)), source)
+    state: Results = "absent" if submitter.results is not None else "no_directory"
+    stems = sorted({stem for name in (*directories, *files) if (stem := _stem(name))})
+    below = list(_unused(root, path, stems, with_results, state))
+    return sheet.build(SystemsDirectory, clean(path), below)
+
+
+def _stem(name: str) -> str:
+    """The system that a file belongs to, by its name; empty for none."""
+    for ending in (*DESCRIPTION_LIKE, DOCUMENT):
+        if name.lower().endswith(ending):
+            return name[: -len(ending)]
+    return ""
+
+
+def _unused(root: Root, path: str, stems: Iterable[str], used: Collection[str], state: Results) -> Iterable[System]:
+    """Systems that are described and have no results."""
+    for stem in stems:
+        if stem not in used:
+            yield system_facts(read_description(root, f"{path}/{stem}{DESCRIPTION}"), (), state)
+
+
+def _strays(path: str, directories: Iterable[str], files: Iterable[str]) -> Iterable[SystemsEntry]:
+    strays: list[tuple[str, bool]] = [(name, True) for name in directories if not _stem(name)]
+    strays += [(name, False) for name in files if not _stem(name)]
+    told = 0
+    for index, (name, is_directory) in enumerate(strays):
+        notes = not is_directory and name.endswith(_NOTES)
+        if told == _MAX_ENTRIES and not notes:
+            rest = len(strays) - index
+            yield SystemsEntry(name=f"and {rest} more", path=clean(path), kind="file")
+            return
+        told += not notes
+        kind: Literal["directory", "file", "notes"] = "directory" if is_directory else "notes" if notes else "file"
+        yield SystemsEntry(name=clean(name), path=clean(f"{path}/{name}"), kind=kind)
+
+
+def _documents(root: Root, path: str, files: Iterable[str]) -> Iterable[SharedDocument]:
+    """The different PDFs. Placeholders, which are all alike, are none."""
+    found: dict[str, list[str]] = {}
+    for name in files:
+        if name.endswith(DOCUMENT):
+            content = root.read(f"{path}/{name}", _MAX_DOCUMENT_BYTES)
+            if content.state == "ok":
+                digest = hashlib.sha256(content.data).hexdigest()
+                found.setdefault(digest, []).append(name.removesuffix(DOCUMENT))
+    for stems in found.values():
+        yield SharedDocument(path=clean(f"{path}/{stems[0]}{DOCUMENT}"), systems=[clean(stem) for stem in stems])
