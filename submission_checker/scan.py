@@ -126,8 +126,7 @@ def check_system(root_path: str, options: Options, system: SystemDirectory) -> P
             workloads.extend(_workloads(root, [directory], described_api(description), part))
             root.kept.clear()
         facts: list[FactModel] = [tree.system_facts(system, places), *(read(root, system) for read in structure.SYSTEM)]
-        if workloads:
-            facts.append(system_facts(description, tuple(workloads)))
+        facts.append(system_facts(description, tuple(workloads)))
         _judge(part, facts, system.division, options)
     return part
 
