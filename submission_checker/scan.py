@@ -50,6 +50,8 @@ class Options:
     debug: bool = False
     source_repo: str = ""
     """A clone of the tool's repository to compare code images with; empty: none."""
+    judge: Callable[[Part, Sequence[FactModel], str], None] | None = None
+    """What to do with the facts of subjects that belong together, and their division, in place of judging them."""
 
 
 @dataclass(slots=True)
@@ -197,19 +199,26 @@ def _workloads(
 
 def _judge(part: Part, subjects: Iterable[FactModel], division: str, options: Options) -> None:
     """Judge subjects that may explain each other's open questions."""
-    edition = rules.load_edition(options.edition)
+    if options.judge is not None:
+        options.judge(part, tuple(subjects), division)
+        return
     evaluations = []
     for facts in subjects:
-        evaluation = edition.evaluate(facts, division=division, stage=SUBMISSION)
-        # What lies above a lone directory was not asked for; a remark says so.
-        asked = tuple(question for question in evaluation.open_questions if question.absence.cause != NOT_GIVEN)
-        evaluations.append(replace(evaluation, open_questions=asked))
+        evaluation = evaluate(rules.load_edition(options.edition), facts, division)
+        evaluations.append(evaluation)
         add_states(part.states, ((place_of(path), counts) for path, counts in evaluation.outcomes.items()))
         part.faults.extend(Fault(facts.path, clean(fault, 500)) for fault in evaluation.faults)
     concluded = rules.conclude(evaluations)
     part.findings.extend(concluded.findings)
     for rule, counts in concluded.tally.items():
         part.tally.setdefault(rule, Counter()).update(counts)
+
+
+def evaluate(edition: rules.Edition, facts: FactModel, division: str) -> rules.Evaluation:
+    """Judge a subject. What lies above a lone directory was not asked for and is no open question; a remark says so."""
+    evaluation = edition.evaluate(facts, division=division, stage=SUBMISSION)
+    asked = tuple(question for question in evaluation.open_questions if question.absence.cause != NOT_GIVEN)
+    return replace(evaluation, open_questions=asked)
 
 
 class _faults_kept:  # noqa: N801 - used as a with statement
