@@ -152,6 +152,28 @@ def point(root: Path, leaf: Path, content: str = "print('hello')\n", digest: str
     return image
 
 
+IMAGE = "3db5838b720b8828eef40fd19b8bc3c8"
+"""Hash of the code image that :func:`point` makes: one file, its path and its content."""
+
+
+def point(root: Path, leaf: Path, content: str = "print('hello')\n", digest: str = IMAGE) -> Path:
+    """Let a leaf point to an image of the tree's pool, and make that image. Gives the image's directory."""
+    image = root / "code-images" / f"code-{digest[:8]}"
+    (image / "mlpstorage").mkdir(parents=True, exist_ok=True)
+    (image / "mlpstorage/main.py").write_text(content)
+    record = {
+        "hash": digest,
+        "algorithm": "md5-tree-v2",
+        "captured_at": "2026-07-01T09:00:00Z",
+        "mlpstorage_version": "3.0.46",
+        "git_sha": None,
+    }
+    (image / ".code-hash.json").write_text(json.dumps(record, indent=2))
+    (root / "code-images/.mlps-image-pool").write_text("mlpstorage_version=3.0.46\n")
+    (leaf / ".mlps-code-image").write_text(f"md5-tree-v2:{digest}")
+    return image
+
+
 DELETE = object()
 """As a new value: remove the key."""
 
@@ -269,6 +291,7 @@ class Tree:
         begin = datetime.strptime(start, "%Y%m%d_%H%M%S")
         leaf = LeafDir(self.workload / start)
         (leaf.path / "dlio_config").mkdir(parents=True)
+        point(self.root, leaf.path)
         point(self.root, leaf.path)
         names = [f"host{number + 1:02}" for number in range(hosts)]
         checkpoint = {
