@@ -415,6 +415,8 @@ def opened(root: Path) -> Tree:
     workload = sorted(root.glob("*/*/results/*/checkpointing/*"))[0]
     division, organisation, _, system, _, model = workload.relative_to(root).parts
     leaves = [LeafDir(path) for path in sorted(workload.iterdir()) if path.is_dir()]
+    for leaf in leaves:  # the cases lack the pool of their code images
+        point(root, leaf.path)
     seen = json.loads(leaves[0].metadata.read_text())["system_info"]
     memory_gib = seen["total_memory_bytes"] / seen["num_hosts"] / GIB
     return Tree(root, division, organisation, system, model, leaves, seen["num_hosts"], memory_gib)
