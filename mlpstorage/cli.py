@@ -6,13 +6,17 @@ import sys
 from datetime import datetime
 
 DIVISIONS = ("closed", "open", "whatif")
+MODAL = (("checkpointing", "run"), ("training", "datasize"))
+"""Commands that may be written behind their division."""
 USAGE = """\
 usage: mlpstorage checkpointing run {closed,open,whatif} --model MODEL [options]
        mlpstorage {closed,open,whatif} checkpointing run --model MODEL [options]
+       mlpstorage training datasize {closed,open,whatif} --model MODEL [options]
        mlpstorage rules {list,show,matrix,render,check,diff} [options]
        mlpstorage --version
 
 checkpointing run   judge a checkpointing run by the rules, then run it
+training datasize   compute and explain the smallest dataset for training runs
 rules               look at the rule book, check it, render it
 
 Every command has --help."""
@@ -28,6 +32,12 @@ def main(arguments: list[str] | None = None) -> int:
         from .checkpointing.run import main as run
 
         return run(words[2:], os.environ, started)
+    if words[:2] == ["training", "datasize"]:
+        import os
+
+        from .training.datasize import main as datasize
+
+        return datasize(words[2:], os.environ)
     if words[:1] == ["rules"]:
         from .rules_cmd import app
 
@@ -48,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def modal_order(words: list[str]) -> list[str]:
     """``closed checkpointing run ...`` as ``checkpointing run closed ...``; anything else as it is."""
-    if len(words) >= 3 and words[0] in DIVISIONS and words[1:3] == ["checkpointing", "run"]:
+    if len(words) >= 3 and words[0] in DIVISIONS and tuple(words[1:3]) in MODAL:
         return [*words[1:3], words[0], *words[3:]]
     return words
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -13,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 import rules
+from rules import matrix_training
 from rules.check import CheckResult, check_editions
 from rules.compiled import CompiledRule, fact_infos
 from rules.contradictions import EXPECTED as IMPOSSIBLE
@@ -30,6 +32,7 @@ from rules.matrix import (
     matrix,
     verdict_lines,
 )
+from rules.matrix_view import Grid, MatrixView
 from rules.render import render_book
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="The rule book: list, show, check, render, compare.")
@@ -168,46 +171,61 @@ def _show_cells(console: Console, edition: Edition, rule: CompiledRule) -> None:
 
 @app.command("matrix")
 def show_matrix(
-    workload: Annotated[str, typer.Argument(help="checkpointing")] = WORKLOAD,
+    workload: Annotated[str, typer.Argument(help="checkpointing or training")] = WORKLOAD,
     edition: EditionOption = rules.DEFAULT_EDITION,
-    processes: Annotated[str, typer.Option("--processes", help="Process counts, comma separated.")] = "",
+    processes: Annotated[str, typer.Option("--processes", help="Checkpointing: process counts, comma separated.")] = "",
     output: Annotated[str, typer.Option("--format", help="text or json")] = "text",
 ) -> None:
-    """Print the verdict for every model and process count, with and without the subset declaration."""
-    if workload != WORKLOAD:
-        _fail(f"no matrix for workload {workload!r}; there is: {WORKLOAD}")
+    """Print verdicts: launches of checkpointing by model and process count, or tunable parameters of training."""
+    if workload not in _MATRICES:
+        _fail(f"no matrix for workload {workload!r}; there are: {', '.join(_MATRICES)}")
     if output not in ("text", "json"):
         _fail(f"--format must be text or json, not {output!r}")
-    try:
-        counts = tuple(int(part) for part in processes.split(",")) if processes else COUNTS
-    except ValueError:
-        _fail(f"--processes takes whole numbers separated by commas, not {processes!r}")
+    if processes and workload != WORKLOAD:
+        _fail(f"--processes applies to {WORKLOAD} only")
     chosen = _edition(edition)
-    cells = matrix(chosen, counts)
-    fixed = fixed_facts(chosen)
+    view = _MATRICES[workload](chosen, processes)
     if output == "json":
-        document = {
-            "edition": chosen.id,
-            "fixed": fixed,
-            "cells": [{**asdict(cell), "symbol": cell.symbol} for cell in cells],
-        }
+        document = {"edition": chosen.id, "fixed": view.fixed, "cells": view.cells}
         typer.echo(json.dumps(document, indent=2))
         return
     console = _console()
     _caution(console, chosen)
-    for declared in (False, True):
-        title = "declared a subset run (--checkpoint-subset)" if declared else "no subset declaration"
-        table = RichTable(title=title, title_justify="left", box=None, pad_edge=False)
-        table.add_column("model")
-        for count in counts:
-            table.add_column(str(count), justify="right")
-        for model in dict.fromkeys(cell.model for cell in cells):
-            row = [cell.symbol for cell in cells if cell.model == model and cell.declared == declared]
-            table.add_row(model, *row)
+    for grid in view.grids:
+        table = RichTable(title=grid.title, title_justify="left", box=None, pad_edge=False)
+        for index, heading in enumerate(grid.headings):
+            table.add_column(heading, justify="right" if index else "left", no_wrap=True)
+        for row in grid.rows:
+            table.add_row(*row)
         console.print(table)
         console.print()
-    console.print(LEGEND, markup=False)
-    console.print("held fixed: " + ", ".join(f"{name} = {value}" for name, value in fixed.items()), markup=False)
+    console.print(view.legend, markup=False)
+    console.print("held fixed: " + ", ".join(f"{name} = {value}" for name, value in view.fixed.items()), markup=False)
+
+
+def _checkpointing_view(edition: Edition, processes: str) -> MatrixView:
+    try:
+        counts = tuple(int(part) for part in processes.split(",")) if processes else COUNTS
+    except ValueError:
+        _fail(f"--processes takes whole numbers separated by commas, not {processes!r}")
+    cells = matrix(edition, counts)
+    grids = []
+    for declared in (False, True):
+        title = "declared a subset run (--checkpoint-subset)" if declared else "no subset declaration"
+        models = dict.fromkeys(cell.model for cell in cells)
+        rows = [
+            [model, *(cell.symbol for cell in cells if cell.model == model and cell.declared == declared)]
+            for model in models
+        ]
+        grids.append(Grid(title, ["model", *map(str, counts)], rows))
+    return MatrixView(grids, LEGEND, fixed_facts(edition), [{**asdict(cell), "symbol": cell.symbol} for cell in cells])
+
+
+_MATRICES: Mapping[str, Callable[[Edition, str], MatrixView]] = {
+    WORKLOAD: _checkpointing_view,
+    matrix_training.WORKLOAD: lambda edition, _: matrix_training.view(edition),
+}
+"""Workload to what ``rules matrix`` shows of it; the text is that of --processes."""
 
 
 @app.command()

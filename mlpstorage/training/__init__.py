@@ -1,0 +1,1 @@
+"""``mlpstorage training``: what is known of a training run before it starts."""
