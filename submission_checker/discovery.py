@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -34,6 +34,7 @@ class Obstacle:
     kind: str
     names: tuple[str, ...] = ()
     detail: str = ""
+    in_leaf: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,6 +349,19 @@ _MAX_SEARCHED = 200
 """Directories that are searched for leaves where none should be, for each place."""
 
 
+def _visible(name: str) -> bool:
+    return not name.startswith(".")
+
+
+def _none(name: str) -> bool:
+    return False
+
+
+def _unread_in_leaf(name: str) -> bool:
+    """Whether no reader opens it; what readers open they tell of by themselves."""
+    return _visible(name) and not name.endswith(".json") and name != layout.DLIO_CONFIG_DIR
+
+
 class _Walker:
     """Lists directories, restricted to a scope, and keeps account of what it did not go into."""
 
@@ -356,17 +370,20 @@ class _Walker:
         self._scope = scope
         self.listing = Listing()
 
-    def entries(self, path: str, obstacles: list[Obstacle]) -> Entries:
-        """One directory; what could not be listed or is no regular file is added to the obstacles."""
+    def entries(
+        self, path: str, obstacles: list[Obstacle], *, in_leaf: bool = False, unread: Callable[[str], bool] = _visible
+    ) -> Entries:
+        """One directory; that it could not be listed, and special files that no reader opens, are obstacles."""
         try:
             directories, files, special = self._root.survey(path)
         except OSError as error:
             problem = os.strerror(error.errno or 0)
-            obstacles.append(Obstacle(path, UNLISTED, detail=problem))
+            obstacles.append(Obstacle(path, UNLISTED, detail=problem, in_leaf=in_leaf))
             return Entries(path, problem=problem)
-        for kind in sorted({kind for name, kind in special if not name.startswith(".")}):
-            names = tuple(name for name, its_kind in special if its_kind == kind and not name.startswith("."))
-            obstacles.append(Obstacle(path, kind, names))
+        told = [(name, kind) for name, kind in special if unread(name)]
+        for kind in sorted({kind for _, kind in told}):
+            names = tuple(name for name, its_kind in told if its_kind == kind)
+            obstacles.append(Obstacle(path, kind, names, in_leaf=in_leaf))
         return Entries(path, tuple(directories), tuple(files), tuple(special))
 
     def leaves_out(self, name: str, level: int) -> bool:
@@ -400,7 +417,7 @@ class _Walker:
                     nested.append(other)
         results, systems = None, None
         if SYSTEMS in entries.directories and not self.leaves_out(SYSTEMS, 2):
-            systems = self.entries(f"{path}/{SYSTEMS}", obstacles)
+            systems = self.entries(f"{path}/{SYSTEMS}", obstacles, unread=_none)
         code = LEGACY in entries.directories
         if RESULTS in entries.directories and not self.leaves_out(RESULTS, 2):
             listed = self.entries(f"{path}/{RESULTS}", obstacles)
@@ -536,10 +553,10 @@ class _Walker:
         self, path: str, division: str, system_path: str, workload: str, command: str, obstacles: list[Obstacle]
     ) -> Leaf:
         """One leaf; of what lies below it only the configuration is listed."""
-        entries = self.entries(path, obstacles)
+        entries = self.entries(path, obstacles, in_leaf=True, unread=_unread_in_leaf)
         configuration = None
         if layout.DLIO_CONFIG_DIR in entries.directories:
-            listed = self.entries(f"{path}/{layout.DLIO_CONFIG_DIR}", obstacles)
+            listed = self.entries(f"{path}/{layout.DLIO_CONFIG_DIR}", obstacles, in_leaf=True, unread=_none)
             if not listed.problem:
                 names = sorted((*listed.directories, *listed.files))
                 configuration = tuple(name for name in names if not name.startswith("."))

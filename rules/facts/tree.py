@@ -37,6 +37,7 @@ class Obstacle(Record):
     listed: bool = fact("The directory itself could be listed.", known=Known.RUN)
     names: str = fact("The names concerned, the first of them where there are many.", known=Known.RUN)
     count: int = fact("Number of names concerned.", known=Known.RUN)
+    in_leaf: bool = fact("The directory is a leaf.", known=Known.RUN)
     detail: str = fact("Why it could not be listed.", known=Known.RUN)
     cause: str = fact("Cause id of what is not known for this reason.", known=Known.RUN)
 
@@ -83,7 +84,6 @@ class Submitter(FactModel):
     has_results: Fact[bool] = fact("There is a directory results.", known=Known.RUN)
     has_systems: Fact[bool] = fact("There is a directory systems.", known=Known.RUN)
     has_code: Fact[bool] = fact("There is a directory code.", known=Known.RUN)
-    code_cause: Fact[str] = fact("Cause id of what is not known without code.", known=Known.RUN)
     directories: Fact[list[SubmitterEntry]] = fact("Its directories, without dot names.", known=Known.RUN)
     misplaced: Fact[list[Misplaced]] = fact("Leaves in it or in its results.", known=Known.RUN)
     obstacles: Fact[list[Obstacle]] = fact("What was not gone into in its own directories.", known=Known.RUN)
@@ -195,7 +195,9 @@ class WorkloadResults(FactModel):
     strays: Fact[list[Directory]] = fact("Directories beside leaves that have no leaf's name.", known=Known.RUN)
     groups: Fact[list[LeafGroup]] = fact("Leaves by command, runs of training by accelerator.", known=Known.RUN)
     accelerators: Fact[list[str]] = fact("Accelerators of the training runs.", known=Known.RUN)
-    results_files: Fact[list[ResultsFile]] = fact("Where results.json should stand.", known=Known.RUN)
+    results_files: Fact[list[ResultsFile]] = fact(
+        "Where results.json should stand; empty for other categories than training and checkpointing.", known=Known.RUN
+    )
     pauses: Fact[list[Pause]] = fact("Pauses between neighbouring runs, as far as times are known.", known=Known.RUN)
     times_known: Fact[bool] = fact("Start and end of every run are known.", known=Known.RUN)
     stray_logs: Fact[list[str]] = fact("Paths of dlio.log files that lie beside leaves.", known=Known.RUN)
@@ -212,11 +214,16 @@ class RunLeaf(FactModel):
     name: Fact[str] = fact("Its name.", known=Known.RUN)
     family: Fact[str] = fact("Workload category that it lies in.", known=Known.RUN)
     command: Fact[str] = fact("Command that it lies under; run where the category has none.", known=Known.RUN)
-    kind: Fact[str] = fact("Category and command, e.g. training/datagen.", known=Known.RUN)
+    kind: Fact[str] = fact(
+        "Category and command, e.g. training/datagen; checkpointing/datasize for a sizing among checkpointing runs.",
+        known=Known.RUN,
+    )
+    stamped: Fact[bool] = fact("Its name is a time stamp and a real date.", known=Known.RUN)
     stub: Fact[bool] = fact("It holds nothing, or dot entries only.", known=Known.RUN)
     content: Fact[list[str]] = fact("Which of the files that a leaf of its kind can hold are there.", known=Known.RUN)
     content_causes: Fact[list[str]] = fact("Cause ids of those that are not there.", known=Known.RUN)
     has_configuration: Fact[bool] = fact("There is a directory dlio_config.", known=Known.RUN)
+    configuration_path: Fact[str] = fact("Where dlio_config should be.", known=Known.RUN)
     configuration: Fact[list[str]] = fact("Names in dlio_config, without dot names.", known=Known.RUN)
     configuration_causes: Fact[list[str]] = fact("Cause ids of its files that are not there.", known=Known.RUN)
     metadata_files: Fact[list[str]] = fact("Names of its metadata files.", known=Known.RUN)

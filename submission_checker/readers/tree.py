@@ -25,8 +25,6 @@ MAX_RECORDS = 500
 """Entries of one kind of one directory that rules are asked about; a last record says how many more there are."""
 _MAX_NAMES = 8
 """Names that one text lists."""
-_SPECIAL_IS_READ = (".json", layout.DLIO_CONFIG_DIR)
-"""Ends of names in a leaf that readers open; they tell by themselves that such a file is a link or a device."""
 
 T = TypeVar("T")
 
@@ -69,7 +67,6 @@ def submitter_facts(root: Root, listing: Listing, submitter: discovery.Submitter
     missing = _unlisted(path, entries.problem) if entries.problem else None
     for name in (RESULTS, SYSTEMS, LEGACY):
         sheet.put(f"has_{name}", missing or name in entries.directories)
-    sheet.put("code_cause", f"file:{path}/{LEGACY}")
     records = [
         facts.SubmitterEntry(
             name=clean(name),
@@ -102,7 +99,8 @@ def system_facts(system: discovery.SystemDirectory, workloads: Iterable[FactMode
     sheet.put("name", clean(system.name))
     problem = next((o.detail for o in system.obstacles if o.kind == UNLISTED and o.path == system.path), "")
     missing = _unlisted(path, problem) if problem else None
-    sheet.put("num_categories", missing or len(system.families))
+    stamped = sum(1 for leaf in system.misplaced if leaf.rpartition("/")[0] == system.path)
+    sheet.put("num_categories", missing or len(system.families) + stamped)
     categories = [
         facts.Family(name=clean(family.name), path=clean(family.path), proposed=family.family, children=family.children)
         for family in system.families
@@ -304,8 +302,9 @@ class _LeafReader:
         sheet.put("name", clean(leaf.name))
         sheet.put("family", self.family)
         sheet.put("command", clean(leaf.command))
-        kind = clean(f"{self.family}/{leaf.command}")
+        kind = clean(f"{self.family}/{layout.COMMANDS[0] if self.is_sizing else leaf.command}")
         sheet.put("kind", kind)
+        sheet.put("stamped", layout.leaf_time(leaf.name) is not None)
         sheet.put("stub", missing or leaf.stub)
         rows = reference_rows("tree-content")
         patterns: list[str] = rows[kind]["names"] if kind in rows else []
@@ -314,6 +313,7 @@ class _LeafReader:
         sheet.put("content_causes", missing or [c for p in patterns if p not in found for c in self._causes(p)])
         configuration = leaf.configuration
         sheet.put("has_configuration", missing or configuration is not None)
+        sheet.put("configuration_path", f"{self.path}/{layout.DLIO_CONFIG_DIR}")
         names = [clean(name) for name in configuration or ()]
         sheet.put("configuration", missing or [*names[:_MAX_LISTED], *_more(len(names) - _MAX_LISTED)])
         expected = [name.removeprefix(f"{layout.DLIO_CONFIG_DIR}/") for name in _CONFIGURATION]
@@ -397,6 +397,7 @@ def _obstacles(obstacles: Iterable[discovery.Obstacle]) -> list[facts.Obstacle]:
                 listed=obstacle.kind != UNLISTED,
                 names=_listed(obstacle.names),
                 count=len(obstacle.names),
+                in_leaf=obstacle.in_leaf,
                 detail=clean(obstacle.detail),
                 cause=f"{UNLISTED}:{clean(obstacle.path)}",
             )
