@@ -1,7 +1,7 @@
 """Facts of a training workload that hang on several of its leaves (3.1.1, 3.2.1, 3.3.1, 3.3.8).
 
 Each run is paired with the datasize record that it was sized by. What a missing phase leaves open carries the cause
-``phase:<workload>/<phase>``, the one that the rule on the phases (2.1.12) owns.
+``file:<workload>/<phase>``, the one that the rule on the phases (2.1.12) owns.
 """
 
 from __future__ import annotations
@@ -31,12 +31,16 @@ class Phases:
     run_paths: Sequence[str]
     datasizes: Sequence[TrainingDatasize]
     datagens: Sequence[TrainingDatagen]
+    directories: Sequence[str] = ()
+    """Phases whose directory is there, even where it holds no leaf."""
 
-
-def missing_phase(path: str, phase: str) -> Absence:
-    """Why nothing of a phase is known that the workload directory does not hold."""
-    place = f"{path}/{phase}"
-    return Absence(f"phase:{place}", Reason.MISSING_FILE, place, detail=f"the workload has no {phase} phase")
+    def missing(self, phase: str) -> Absence:
+        """Why nothing is known of a phase without leaves."""
+        place = f"{self.path}/{phase}"
+        if phase in self.directories:
+            detail = f"{phase}/ holds no leaf"
+            return Absence(f"empty:{place}", Reason.NOT_APPLICABLE, place, detail=detail)
+        return Absence(f"file:{place}", Reason.MISSING_FILE, place, detail=f"the workload has no {phase} phase")
 
 
 def role(index: int, count: int) -> str:
@@ -73,7 +77,7 @@ def _name(leaf: TrainingDatasize | TrainingDatagen) -> str:
 def pairing_facts(sheet: FactSheet, path: str, phases: Phases) -> None:
     """State on a run's sheet what its datasize record and the datagen leaf say."""
     if not phases.datasizes:
-        absent = missing_phase(phases.path, DATASIZE)
+        absent = phases.missing(DATASIZE)
         for name in ("prescribed_files", "datasize_record", "datasize_pairs"):
             sheet.put(name, absent)
     else:
@@ -89,7 +93,7 @@ def pairing_facts(sheet: FactSheet, path: str, phases: Phases) -> None:
             sheet.put("datasize_record", _name(record), Source(record.path))
     if not phases.datagens:
         for name in ("generated_files", "generated_subfolders"):
-            sheet.put(name, missing_phase(phases.path, DATAGEN))
+            sheet.put(name, phases.missing(DATAGEN))
     else:
         made = phases.datagens[-1]
         sheet.put("generated_files", made.num_files, made.source("datagen.num_files"))
@@ -138,7 +142,7 @@ def derive_workload(phases: Phases, labels: Sequence[str], observed: Mapping[str
 def _matching(phases: Phases, model: Any, accelerators: Sequence[str]) -> tuple[int | Absence, Source | None]:
     """3.1.1: records of the workload's model, and where both are given of an accelerator of its runs."""
     if not phases.datasizes:
-        return missing_phase(phases.path, DATASIZE), None
+        return phases.missing(DATASIZE), None
     if isinstance(model, Absence):
         return model, None
     wanted = model[0]
@@ -188,7 +192,7 @@ def _prescribe(sheet: FactSheet, phases: Phases, runs: Sequence[TrainingRun]) ->
     """
     made = phases.datagens[-1] if phases.datagens else None
     if made is None:
-        absent = missing_phase(phases.path, DATAGEN)
+        absent = phases.missing(DATAGEN)
         sheet.put("generated_samples", absent)
         sheet.put("generated_record_length", absent)
     else:
@@ -205,7 +209,7 @@ def _prescribe(sheet: FactSheet, phases: Phases, runs: Sequence[TrainingRun]) ->
         candidates = [(r.required_files_floored, r.samples_per_file, r.record_length, r.path) for r in runs]
     sheet.put("sizing_origin", origin, Source(phases.path))
     if not candidates:
-        absent = missing_phase(phases.path, "run")
+        absent = phases.missing("run")
         sheet.put("prescribed_samples", absent)
         sheet.put("prescribed_record_length", absent)
         return

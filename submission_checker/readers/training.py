@@ -12,7 +12,7 @@ from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived import training as derived
 from rules.derived.checkpointing import normal_path
-from rules.derived.training_workload import RUNS, Phases, alone_facts, derive_workload, missing_phase, read_bandwidth
+from rules.derived.training_workload import RUNS, Phases, alone_facts, derive_workload, read_bandwidth
 from rules.facts import Absence, FactModel, FactSheet, Reason, Source
 from rules.facts.training import TrainingDatagen, TrainingDatasize, TrainingRun, TrainingWorkload
 
@@ -52,9 +52,10 @@ def read_workload(
         [files.path for files in runs],
         [read_datasize(files) for files in documents[DATASIZE]],
         [read_datagen(files) for files in documents[DATAGEN]],
+        directory.commands,
     )
     labels = [_label(files) for files in documents[DATASIZE]]
-    return derive_workload(phases, labels, _observed(directory, runs)), remarks
+    return derive_workload(phases, labels, _observed(directory, phases, runs)), remarks
 
 
 def read_leaf(root: Root, leaf: Leaf, described_api: Found[str]) -> FactModel | None:
@@ -170,7 +171,7 @@ def _label(files: TrainingDocuments) -> str:
     return f"{clean(files.leaf.name)}: {' '.join(words) or 'nothing that can be read'}"
 
 
-def _observed(directory: WorkloadDirectory, runs: list[TrainingDocuments]) -> Mapping[str, Any]:
+def _observed(directory: WorkloadDirectory, phases: Phases, runs: list[TrainingDocuments]) -> Mapping[str, Any]:
     """Facts of the workload that are read, not derived: where it lies, its hosts, its rates."""
     found: dict[str, Found[Any]] = {}
     leaf = directory.leaves[0]
@@ -181,7 +182,7 @@ def _observed(directory: WorkloadDirectory, runs: list[TrainingDocuments]) -> Ma
     found["division"] = Reading(leaf.division, source) if leaf.division else alone
     names = ("memory_ratio", "core_ratio", "least_memory_gib", "most_memory_gib", "least_cores", "most_cores")
     if not runs:
-        absent = missing_phase(source.path, layout.RUN)
+        absent = phases.missing(layout.RUN)
         found.update(dict.fromkeys((*names, "num_hosts", "consistency_issues", "read_gib_per_second"), absent))
         return _plain(found)
     first = runs[1] if len(runs) == RUNS else runs[0]
