@@ -13,11 +13,13 @@ usage: mlpstorage checkpointing run {closed,open,whatif} --model MODEL [options]
        mlpstorage {closed,open,whatif} checkpointing run --model MODEL [options]
        mlpstorage training datasize {closed,open,whatif} --model MODEL [options]
        mlpstorage rules {list,show,matrix,render,check,diff} [options]
+       mlpstorage systems {check,template,schema} [options]
        mlpstorage --version
 
 checkpointing run   judge a checkpointing run by the rules, then run it
 training datasize   compute and explain the smallest dataset for training runs
 rules               look at the rule book, check it, render it
+systems             check a system description, write one to start from, print the format
 
 Every command has --help."""
 
@@ -42,6 +44,11 @@ def main(arguments: list[str] | None = None) -> int:
         from .rules_cmd import app
 
         app(words[1:], prog_name="mlpstorage rules")
+        return 0
+    if words[:1] == ["systems"]:
+        from .systems.command import app as systems
+
+        systems(words[1:], prog_name="mlpstorage systems")
         return 0
     if words == ["--version"]:
         from . import __version__

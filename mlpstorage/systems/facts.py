@@ -98,13 +98,13 @@ def _put_physical(sheet: FactSheet, description: Description) -> None:
     # Where the list itself is faulty, its groups are not known.
     broken = next((counts[name] for name in _PRODUCT if isinstance(counts[name], Absence)), None)
     groups = [group for name in _PRODUCT for group in _groups(description, name)]
-    itemized = derived.itemized_rack_units(groups) if broken is None else broken
+    itemized: Any = derived.itemized_rack_units(groups) if broken is None else broken
+    watts: Any = derived.provisioned_watts(groups) if broken is None else broken
+    if sheet.get("deployment") == "cloud":
+        itemized = watts = Absence("deployment:cloud", Reason.NOT_APPLICABLE, detail="a cloud states neither")
     sheet.put("total_rack_units_stated", description.has(("total_rack_units",)), source)
     sheet.put("itemized_rack_units", itemized, source)
     sheet.put("rack_unit_terms", derived.rack_unit_terms(groups), source)
-    watts: Any = derived.provisioned_watts(groups) if broken is None else broken
-    if sheet.get("deployment") == "cloud":
-        watts = Absence("deployment:cloud", Reason.NOT_APPLICABLE, detail="power in a cloud is not stated")
     sheet.put("provisioned_power_watts", watts, source)
     sheet.put("units", list(_units(description)), source)
     sheet.put("physical_parts", list(_physical_parts(description)), source)

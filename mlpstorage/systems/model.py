@@ -8,7 +8,7 @@ text (``"160"``), texts must be text (``version: 9.4`` is a number), and a null 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
@@ -171,7 +171,7 @@ class Solution(_Part):
     friendly_description: Text = _field("One sentence for the results table.", "Describe the system in one sentence")
     usable_capacity_tib: Tebibytes = _field("Capacity that a user can fill, TiB; fractions are welcome.", 100.0)
     availability: Availability = _field("Availability category.", "available")
-    int_client_store_tib: Tebibytes | None = _optional("Storage inside the clients that the solution uses, TiB.")
+    int_client_store_tib: Tebibytes | None = _optional("Storage inside the clients that the solution uses, TiB.", 10.0)
     architecture: Architecture = _field("How the benchmark reaches the storage.")
     capabilities: Capabilities = _field("What hosts can do at once.")
 
@@ -317,30 +317,30 @@ def json_schema() -> dict[str, Any]:
 
 def legal_text(annotation: Any, metadata: Any = ()) -> str:
     """What a value of this type may be, in words."""
-    for item in metadata:
-        if isinstance(item, Legal):
-            return item.text
-    for found in _parts(annotation, Literal):
-        return " | ".join(str(choice) for choice in get_args(found))
-    for candidate in (annotation, *get_args(annotation)):
-        for item in getattr(candidate, "__metadata__", ()):
+    for candidate in _alternatives(annotation):
+        for item in (*metadata, *getattr(candidate, "__metadata__", ())):
             if isinstance(item, Legal):
                 return item.text
-    return "a list with at least one entry" if _parts(annotation, list) else "a mapping"
+        if getattr(candidate, "__origin__", None) is Literal:
+            return " | ".join(str(choice) for choice in get_args(candidate))
+    return "a mapping" if item_type(annotation) is None else "a list with at least one entry"
 
 
-def _parts(annotation: Any, wanted: Any) -> list[Any]:
-    """The annotation, or its alternatives, whose origin is the wanted one; outermost first."""
-    found: list[Any] = []
-    pending: list[Callable[[], Any] | Any] = [annotation]
-    while pending:
-        candidate = pending.pop(0)
-        origin = getattr(candidate, "__origin__", None)
-        if origin is wanted:
-            found.append(candidate)
-        elif origin is not list:
-            pending.extend(get_args(candidate))
-    return found
+def item_type(annotation: Any) -> Any:
+    """The type of the items, where a value is a list; else None."""
+    for candidate in _alternatives(annotation):
+        if getattr(candidate, "__origin__", None) is list:
+            return get_args(candidate)[0]
+    return None
+
+
+def _alternatives(annotation: Any) -> Iterator[Any]:
+    """The annotation and what it may be in its place: of a union, its members; of an annotated type, the bare one."""
+    yield annotation
+    origin = getattr(annotation, "__origin__", None)
+    if origin not in (list, Literal):
+        for part in get_args(annotation)[: 1 if hasattr(annotation, "__metadata__") else None]:
+            yield from _alternatives(part)
 
 
 def field_at(location: tuple[str | int, ...]) -> Any:

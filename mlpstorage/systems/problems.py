@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
 from mlpstorage.results.text import clean, shorten
 
-from .model import ROOT, SystemDescription, field_at, legal_text, model_of
+from .model import ROOT, SystemDescription, field_at, item_type, legal_text, model_of
 from .source import Location, Source
 
 Kind = Literal["fields", "blank", "custom_hardware", "later_field", "drive_key"]
@@ -145,14 +145,8 @@ def _legal(location: Location) -> str:
     if field is None:
         return "see the format: mlpstorage systems schema"
     if location and isinstance(location[-1], int):
-        return _item_text(field.annotation)
+        return legal_text(item_type(field.annotation))
     return legal_text(field.annotation, field.metadata)
-
-
-def _item_text(annotation: Any) -> str:
-    if getattr(annotation, "__origin__", None) is list:
-        return legal_text(get_args(annotation)[0])
-    return next((_item_text(part) for part in get_args(annotation)), "a mapping")
 
 
 def _known_keys(location: Location) -> str:

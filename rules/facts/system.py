@@ -95,7 +95,9 @@ class System(FactModel):
     total_rack_units: Fact[Int] = fact("total_rack_units as stated.", known=Known.RUN, unit="rack units")
     total_rack_units_stated: Fact[bool] = fact("There is a total_rack_units.", known=Known.RUN)
     itemized_rack_units: Fact[Int] = fact(
-        "Sum of quantity x rack units over product nodes and product switches.", known=Known.RUN, unit="rack units"
+        "Sum of quantity x rack units over product nodes and product switches. None in a cloud.",
+        known=Known.RUN,
+        unit="rack units",
     )
     rack_unit_terms: Fact[str] = fact("That sum, term by term.", known=Known.RUN)
     provisioned_power_watts: Fact[Int] = fact(
