@@ -12,12 +12,14 @@ USAGE = """\
 usage: mlpstorage checkpointing run {closed,open,whatif} --model MODEL [options]
        mlpstorage {closed,open,whatif} checkpointing run --model MODEL [options]
        mlpstorage training datasize {closed,open,whatif} --model MODEL [options]
+       mlpstorage init ORG RESULTS_DIR
        mlpstorage rules {list,show,matrix,render,check,diff} [options]
        mlpstorage systems {check,template,schema} [options]
        mlpstorage --version
 
 checkpointing run   judge a checkpointing run by the rules, then run it
 training datasize   compute and explain the smallest dataset for training runs
+init                make a results directory an organisation's own
 rules               look at the rule book, check it, render it
 systems             check a system description, write one to start from, print the format
 
@@ -40,6 +42,10 @@ def main(arguments: list[str] | None = None) -> int:
         from .training.datasize import main as datasize
 
         return datasize(words[2:], os.environ)
+    if words[:1] == ["init"]:
+        from .init_cmd import main as init
+
+        return init(words[1:])
     if words[:1] == ["rules"]:
         from .rules_cmd import app
 
