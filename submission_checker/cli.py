@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import os
 import sys
 import traceback
@@ -18,6 +16,7 @@ from mlpstorage.results.text import clean
 from . import __version__
 from .discovery import NothingToCheckError, locate
 from .formats import FORMATS, Style
+from .outputs import AddFile, AddFormat, OutputError, Writers, outputs_of
 from .report import CheckReport
 from .rulings import WaiversError, apply_rulings, draft, read_waivers
 from .scan import Options, check, select
@@ -47,7 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except (
-        UsageError, NothingToCheckError, UnknownRuleIdError, WaiversError, EarlierReportError, rules.UnknownEditionError
+        UsageError, OutputError, NothingToCheckError, UnknownRuleIdError, WaiversError, EarlierReportError,
+        rules.UnknownEditionError,
     ) as error:  # fmt: skip
         print(f"submission-checker: {clean(str(error))}", file=sys.stderr)
         return Exit.NOT_CHECKED
@@ -79,30 +79,26 @@ def exit_code(report: CheckReport, fail_on: str) -> Exit:
 def _run(arguments: argparse.Namespace) -> int:
     edition = rules.load_edition(arguments.edition)
     selection = Selection.parse([rule.id for rule in edition.rules], arguments.select, arguments.ignore)
-    _refuse_output_in_tree(arguments.output, arguments.results_dir)
+    outputs = outputs_of(arguments.outputs, "text")
+    for output in outputs:
+        _refuse_output_in_tree(output.path, arguments.results_dir)
     rulings = read_waivers(arguments.waivers, edition.id, date.today()) if arguments.waivers else None
     earlier = read_report(arguments.since) if arguments.since else None
-    report = check(
-        arguments.results_dir,
-        Options(
-            edition.id,
-            tuple(split_list(arguments.submitter)),
-            arguments.jobs,
-            arguments.debug,
-            _repository(arguments.source_repo),
-        ),
-    )
-    select(report, selection)
     scope, submitters = locate(arguments.results_dir).scope, split_list(arguments.submitter)
+    repository = _repository(arguments.source_repo)
+    options = Options(edition.id, tuple(submitters), arguments.jobs, arguments.debug, repository)
+    # What a ruling waives and what is new is settled at the end only: then no finding can be told before.
+    writers = Writers(outputs, selection.keeps if rulings is None and earlier is None else None)
+    report = check(arguments.results_dir, options, writers.found)
+    report.only = submitters
+    select(report, selection)
     if rulings is not None:
         apply_rulings(report, rulings, whole=not scope and not submitters, selected=selection.rules)
     if arguments.write_waivers:
         _write_draft(arguments.write_waivers, draft(report), arguments.results_dir)
     if earlier is not None:
         apply_since(report, arguments.since, earlier, selected=selection.rules, scope=scope, submitters=submitters)
-    buffer = io.StringIO()
-    FORMATS[arguments.format](report, buffer, Style(verbose=arguments.verbose))
-    _emit(buffer.getvalue(), arguments.output)
+    writers.write(report, Style(verbose=arguments.verbose))
     for fault in report.faults:
         print(f"submission-checker: fault of the checker at {fault.path}: {fault.message}", file=sys.stderr)
     return exit_code(report, arguments.fail_on)
@@ -133,24 +129,6 @@ def _write_draft(path: str, text: str, results_dir: str) -> None:
         raise UsageError(f"--write-waivers {clean(path)}: {os.strerror(error.errno or 0)}") from error
 
 
-def _emit(text: str, output: str | None) -> None:
-    if output is not None:
-        try:
-            with open(output, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-        except OSError as error:
-            raise UsageError(f"--output {clean(output)}: {os.strerror(error.errno or 0)}") from error
-        return
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a character gets its escape
-        sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough; the exit code still says what was found
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def _jobs(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) <= 1024:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes (1 to 1024)")
@@ -166,8 +144,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("results_dir", metavar="RESULTS_DIR", help="the tree, a part of it, or a single run leaf")
     parser.add_argument("--edition", default=rules.DEFAULT_EDITION, help="edition of the rules (default: %(default)s)")
-    parser.add_argument("--format", choices=sorted(FORMATS), default="text", help="(default: %(default)s)")
-    parser.add_argument("--output", metavar="FILE", help="write the report there, outside the tree (default: stdout)")
+    parser.add_argument(
+        "--format", action=AddFormat, dest="outputs", choices=sorted(FORMATS),
+        help="(default: text); repeatable, each with its own --output; html and markdown are the validation report",
+    )  # fmt: skip
+    parser.add_argument(
+        "--output", action=AddFile, dest="outputs", metavar="FILE",
+        help="write the format before it there, outside the tree (default: stdout)",
+    )  # fmt: skip
     parser.add_argument(
         "--submitter", "--submitters", action="append", default=[], metavar="NAME",
         help="only these submitters; repeatable, comma separated",
@@ -189,7 +173,9 @@ def _parser() -> argparse.ArgumentParser:
         help="show and count only what is new against this earlier --format json report, and list what was cleared",
     )  # fmt: skip
     parser.add_argument(
-        "--source-repo", metavar="DIR", help="a clone of the tool's repository, to compare code images with their commits"
+        "--source-repo",
+        metavar="DIR",
+        help="a clone of the tool's repository, to compare code images with their commits",
     )
     parser.add_argument("--jobs", type=_jobs, default=1, metavar="N", help="processes (default: %(default)s)")
     parser.add_argument(

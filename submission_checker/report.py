@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlpstorage.results.layout import COMMAND, DIVISIONS, FAMILY_LEVELS
 from mlpstorage.results.text import clean
 from rules import Finding, Outcome, Report
 
 from .discovery import RESULTS, SYSTEMS
+
+if TYPE_CHECKING:
+    from .validation import Submission
 
 SCHEMA = "mlpstorage-check-report/1"
 SEVERITIES = ("error", "warning", "info")
@@ -109,6 +112,8 @@ class CheckReport:
     """Directories of results that no rules are there for yet."""
     left_out: list[str] = field(default_factory=list)
     """Rules that the user did not select."""
+    only: list[str] = field(default_factory=list)
+    """The submitters that the user asked for; empty: all."""
     states: States = field(default_factory=dict)
     """What each rule said at each place."""
     submitters: int = 0
@@ -155,8 +160,9 @@ def rule_key(rule: str) -> tuple[Any, ...]:
 def as_json(report: CheckReport) -> Mapping[str, Any]:
     """The report as the contract of ``--format json`` has it."""
     from . import __version__
+    from .validation import validate
 
-    counts = report.severities
+    counts, validation = report.severities, validate(report)
     since = {} if report.since is None else {"since": asdict(report.since)}
     return {
         "schema": SCHEMA,
@@ -164,6 +170,8 @@ def as_json(report: CheckReport) -> Mapping[str, Any]:
         "edition": report.edition,
         "caution": report.caution,
         "results_dir": clean(report.results_dir),
+        "filters": {"submitters": report.only, "rules_left_out": report.left_out},
+        "status": validation.status.value,
         "summary": {
             "errors": counts["error"],
             "warnings": counts["warning"],
@@ -174,6 +182,8 @@ def as_json(report: CheckReport) -> Mapping[str, Any]:
             "systems": report.systems,
             "leaves": report.leaves,
         },
+        "submissions": [submission_json(submission) for submission in validation.submissions],
+        "not_checked": validation.not_checked,
         "findings": [finding_json(finding, report.waiver_of(finding)) for finding in report.findings],
         "rules": {
             rule: {outcome.value: counts[outcome.value] for outcome in Outcome} for rule, counts in report.tally.items()
@@ -182,6 +192,25 @@ def as_json(report: CheckReport) -> Mapping[str, Any]:
         "unreadable": report.unreadable,
         "faults": [{"path": fault.path, "message": fault.message} for fault in report.faults],
         **since,
+    }
+
+
+def submission_json(submission: Submission) -> dict[str, Any]:
+    """The status of one submitter's results, and of each workload in them."""
+    return {
+        "division": submission.division,
+        "submitter": submission.submitter,
+        "status": submission.status.value,
+        "workloads": [
+            {
+                "system": unit.place.system,
+                "workload": unit.place.workload,
+                "status": unit.status.value,
+                "blockers": unit.blockers,
+                "warnings": unit.warnings,
+            }
+            for unit in submission.workloads
+        ],
     }
 
 

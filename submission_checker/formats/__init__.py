@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from ..report import CheckReport
-from . import json, text
+from . import csv, github, html, json, jsonl, junit, markdown, sarif, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,4 +21,17 @@ class Style:
 Format = Callable[[CheckReport, TextIO, Style], None]
 """Writes a report to a stream."""
 
-FORMATS: dict[str, Format] = {"text": text.write, "json": json.write}
+STREAMS: dict[str, type[jsonl.Stream]] = {"jsonl": jsonl.Stream}
+"""Formats that can write findings before the report is complete."""
+
+FORMATS: dict[str, Format] = {
+    "text": text.write,
+    "json": json.write,
+    "jsonl": jsonl.write,
+    "sarif": sarif.write,
+    "junit": junit.write,
+    "github": github.write,
+    "csv": csv.write,
+    "markdown": markdown.write,
+    "html": html.write,
+}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from mlpstorage.results.text import clean
 from rules import Finding
 
-from ..report import CheckReport, Place, Waived, grouped
+from ..report import CheckReport, Waived, grouped
+from .shown import relative, title_of, totals, value_text
 
 if TYPE_CHECKING:
     from . import Style
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 _EVIDENCE_SHOWN = 8
 _PATHS_SHOWN = 3
 _REMARKS_SHOWN = 4
-_VALUE_LENGTH = 60
 
 
 def write(report: CheckReport, out: TextIO, style: Style) -> None:
@@ -37,7 +37,7 @@ def _lines(report: CheckReport, style: Style) -> Iterator[str]:
         shown = [finding for finding in findings if finding.severity.value != "info" or style.verbose]
         if not shown:
             continue
-        yield _title(place)
+        yield title_of(place)
         for finding in shown:
             waived = report.waiver_of(finding)
             if finding.severity.value == "info" and waived is None:
@@ -57,14 +57,8 @@ def _lines(report: CheckReport, style: Style) -> Iterator[str]:
         yield from _wrap(item, style.width, "", "  ")
     if closing:
         yield ""
-    yield _totals(report, style)
-
-
-def _title(place: Place) -> str:
-    if not place.submitter:
-        return "(no submitter)"
-    parts = (place.division, place.submitter, place.system, place.workload)
-    return " > ".join(part for part in parts if part)
+    hidden = bool(report.severities["info"]) and not style.verbose
+    yield totals(report, " (--verbose)" if hidden else "")
 
 
 def _finding(finding: Finding, style: Style, waived: Waived | None) -> Iterator[str]:
@@ -76,16 +70,16 @@ def _finding(finding: Finding, style: Style, waived: Waived | None) -> Iterator[
         yield from _wrap(f"waived until {waived.until}{owner}: {waived.reason}", style.width, "    ", "      ")
     yield from _wrap(finding.message, style.width, "    ")
     for item in finding.evidence[:_EVIDENCE_SHOWN]:
-        value = _value(item.value)
+        value = value_text(item.value)
         yield f"      {item.fact} = {value}"
         if item.source:
-            yield f"        {_relative(item.source, finding.path)}"
+            yield f"        {relative(item.source, finding.path)}"
     if len(finding.evidence) > _EVIDENCE_SHOWN:
         yield f"      ... {len(finding.evidence) - _EVIDENCE_SHOWN} more facts (--format json has all)"
     others = [path for path in finding.paths if path != finding.path]
     if others:
         more = f" and {len(others) - _PATHS_SHOWN} more" if len(others) > _PATHS_SHOWN else ""
-        names = ", ".join(_relative(path, finding.path) for path in others[:_PATHS_SHOWN])
+        names = ", ".join(relative(path, finding.path) for path in others[:_PATHS_SHOWN])
         yield from _wrap(f"holds for: {names}{more}", style.width, "    ", "      ")
     if finding.opens:
         yield from _wrap(f"leaves undecided: {', '.join(finding.opens)}", style.width, "    ", "      ")
@@ -106,41 +100,6 @@ def _since(report: CheckReport, width: int) -> Iterator[str]:
 
 def _info(finding: Finding, width: int) -> Iterator[str]:
     yield from _wrap(f"info {finding.rule}: {finding.message}", width, "  ", "    ")
-
-
-def _totals(report: CheckReport, style: Style) -> str:
-    counts, checks = report.severities, report.checks
-    infos = "" if style.verbose or not counts["info"] else " (--verbose)"
-    incomplete = "INCOMPLETE: " if report.faults or report.unreadable else ""
-    number = sum(report.waiver_of(finding) is not None for finding in report.findings)
-    waived = f", {number} waived" if number else ""
-    new = "" if report.since is None else "new: "
-    return (
-        f"{incomplete}{new}{_count(counts['error'], 'error')}, {_count(counts['warning'], 'warning')}, "
-        f"{_count(counts['info'], 'info')}{infos}{waived} in {_count(report.leaves, 'run')}; "
-        f"checks: {checks['pass']} passed, "
-        f"{checks['violation']} violated, {checks['not_applicable']} not applicable, "
-        f"{checks['undetermined']} undecided; edition {report.edition}"
-    )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _relative(path: str, base: str) -> str:
-    """A path shortened by the finding's own, where it lies below it."""
-    return path.removeprefix(f"{base}/") or path
-
-
-def _value(value: Any) -> str:
-    if value is None:
-        return "(not known)"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return clean(f"{len(value)} items" if len(value) > 4 else ", ".join(map(str, value)), _VALUE_LENGTH)
-    return clean(str(value), _VALUE_LENGTH)
 
 
 def _wrap(text: str, width: int, indent: str, following: str | None = None) -> Iterator[str]:

@@ -1,0 +1,30 @@
+"""The templates of the validation report, loaded when one is written."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def resource(name: str) -> str:
+    """The text of a file beside the templates."""
+    return (files(__package__) / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def environment(*, autoescape: bool) -> Environment:
+    """Jinja2 set up so that a misspelt name is an error and never an empty place."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(
+        loader=FunctionLoader(resource),
+        autoescape=autoescape,  # noqa: S701 - off for Markdown only, which has escapes of its own
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )

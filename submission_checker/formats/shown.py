@@ -1,0 +1,55 @@
+"""Facts and totals as words, shared by the formats that people read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlpstorage.results.text import clean
+
+from ..report import CheckReport, Place
+
+VALUE_LENGTH = 60
+LIST_LENGTH = 4
+
+
+def value_text(value: Any, length: int = VALUE_LENGTH, items: int = LIST_LENGTH) -> str:
+    """The value of a fact on one line, without harmful characters, cut at ``length``."""
+    if value is None:
+        return "(not known)"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return clean(f"{len(value)} items" if len(value) > items else ", ".join(map(str, value)), length)
+    return clean(str(value), length)
+
+
+def title_of(place: Place) -> str:
+    """Division, submitter, system and workload, as far as they are known."""
+    parts = (place.division, place.submitter, place.system, place.workload)
+    return " > ".join(part for part in parts if part) or "(no submitter)"
+
+
+def relative(path: str, base: str) -> str:
+    """A path shortened by ``base``, where it lies below it."""
+    return path.removeprefix(f"{base}/") or path
+
+
+def count(number: int, noun: str) -> str:
+    """``1 error``, ``2 errors``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def totals(report: CheckReport, infos: str = "") -> str:
+    """The one line that says what came out; ``infos`` is put behind the number of infos."""
+    counts, checks = report.severities, report.checks
+    incomplete = "INCOMPLETE: " if report.faults or report.unreadable else ""
+    waived = sum(report.waiver_of(finding) is not None for finding in report.findings)
+    new = "" if report.since is None else "new: "
+    return (
+        f"{incomplete}{new}{count(counts['error'], 'error')}, {count(counts['warning'], 'warning')}, "
+        f"{count(counts['info'], 'info')}{infos}{f', {waived} waived' if waived else ''}"
+        f" in {count(report.leaves, 'run')}; "
+        f"checks: {checks['pass']} passed, "
+        f"{checks['violation']} violated, {checks['not_applicable']} not applicable, "
+        f"{checks['undetermined']} undecided; edition {report.edition}"
+    )

@@ -1,0 +1,307 @@
+"""The validation report: is each submission ready, what was checked, what stands in the way, and what clears it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+
+import rules
+from rules import Finding, Outcome
+
+from .report import CheckReport, Place, place_of, rule_key
+
+
+class Status(StrEnum):
+    """What a submission is, by what was checked. Only the first is a success."""
+
+    READY = "READY"
+    UNDECIDED = "UNDECIDED"
+    """Nothing stands in the way of what was checked, but not everything was."""
+    NOT_READY = "NOT READY"
+
+
+class State(StrEnum):
+    """What a requirement is, at one place or over all; the worst of its subjects there."""
+
+    VIOLATED = "violated"
+    UNDECIDED = "undecided"
+    WARNED = "warning"
+    WAIVED = "waived"
+    PASSED = "passed"
+    NOT_APPLICABLE = "not applicable"
+    NOTHING = "nothing to judge"
+    LEFT_OUT = "not selected"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One rule of the edition, and what became of it over all that was checked."""
+
+    rule: str
+    name: str
+    statement: str
+    severity: str
+    state: State
+    counts: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class Unit:
+    """A workload, a system or a submitter: its own findings, and what became of each requirement there."""
+
+    place: Place
+    findings: list[Finding] = field(default_factory=list)
+    states: dict[str, State] = field(default_factory=dict)
+    status: Status = Status.READY
+    held_up_by: list[Place] = field(default_factory=list)
+    """Places above whose blockers stand in the way here, too."""
+    blockers: int = 0
+    known_blockers: int = 0
+    """Blockers that an earlier report has already and that are not shown."""
+    warnings: int = 0
+    not_checked: list[str] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        """What the place is."""
+        if self.place.workload:
+            return "workload"
+        return "system" if self.place.system else "submitter" if self.place.submitter else "tree"
+
+    def rules_in(self, *states: State) -> list[str]:
+        """Ids of the rules in one of these states."""
+        return [rule for rule, state in self.states.items() if state in states]
+
+
+@dataclass
+class Submission:
+    """All that one submitter handed in for one division."""
+
+    division: str
+    submitter: str
+    units: list[Unit] = field(default_factory=list)
+
+    @cached_property
+    def status(self) -> Status:
+        """The worst of its parts."""
+        return worst_status(unit.status for unit in self.units)
+
+    @cached_property
+    def states(self) -> dict[str, State]:
+        """The worst state of each rule over all parts."""
+        return _worst_states(unit.states for unit in self.units)
+
+    @cached_property
+    def numbers(self) -> Counter[str]:
+        """Number of findings of each rule that count."""
+        return Counter(finding.rule for unit in self.units for finding in unit.findings)
+
+    @property
+    def workloads(self) -> list[Unit]:
+        """The parts that hold results."""
+        return [unit for unit in self.units if unit.kind == "workload"]
+
+
+@dataclass(slots=True)
+class Validation:
+    """The whole report, ready to be written down."""
+
+    report: CheckReport
+    status: Status
+    submissions: list[Submission]
+    rest: Unit
+    """What belongs to no submitter."""
+    requirements: list[Requirement]
+    blockers: list[Finding]
+    prerequisites: list[Finding]
+    """What is missing and leaves rules undecided."""
+    not_checked: list[str]
+
+    @property
+    def units(self) -> list[Unit]:
+        """Every place, those of a submitter together."""
+        own = [self.rest] if self.rest.findings or self.rest.states else []
+        return own + [unit for submission in self.submissions for unit in submission.units]
+
+    def clears(self, finding: Finding) -> str:
+        """What has to be done about a finding."""
+        return finding.remedy or "Correct what the evidence shows, or ask the reviewers for a ruling."
+
+
+def worst_status(found: Iterable[Status]) -> Status:
+    """The worst of several; UNDECIDED of nothing, for nothing was checked."""
+    return max(found, key=list(Status).index, default=Status.UNDECIDED)
+
+
+def validate(report: CheckReport) -> Validation:
+    """Draw the conclusions of a report. A ruling takes a blocker away; nothing else does."""
+    places = {*report.states, *(place_of(finding.path) for finding in report.findings)}
+    places |= {place_of(path) for path in (*report.unjudged, *report.unreadable)}
+    units = {place: Unit(place) for place in sorted(places | {Place()})}
+    for finding in report.findings:
+        units[place_of(finding.path)].findings.append(finding)
+    weights = _weights(report)
+    for unit in units.values():
+        unit.states = _states(report, unit, weights)
+        _count(report, unit)
+    for place, unit in units.items():
+        _decide(report, unit, [units[above] for above in _above(place) if above in units])
+    rest = units.pop(Place())
+    submissions: dict[tuple[str, str], Submission] = {}
+    for place, unit in units.items():
+        key = (place.division, place.submitter)
+        submissions.setdefault(key, Submission(*key)).units.append(unit)
+    judged = [rest, *units.values()] if units else [rest] if rest.states else []
+    open_ = _not_checked(report)
+    status = worst_status([unit.status for unit in judged] + ([Status.UNDECIDED] if open_ else []))
+    counting = [finding for finding in report.findings if report.waiver_of(finding) is None]
+    return Validation(
+        report,
+        status,
+        sorted(submissions.values(), key=lambda s: (-list(Status).index(s.status), s.division, s.submitter)),
+        rest,
+        _requirements(report, [rest, *units.values()]),
+        [finding for finding in counting if finding.severity.value == "error"],
+        [
+            finding
+            for finding in counting
+            if finding.severity.value != "info" and (finding.opens or finding.outcome == Outcome.UNDETERMINED.value)
+        ],
+        open_,
+    )
+
+
+def _above(place: Place) -> list[Place]:
+    """The system and the submitter of a place."""
+    above = []
+    if place.workload:
+        above.append(Place(place.division, place.submitter, place.system))
+    if place.system:
+        above.append(Place(place.division, place.submitter))
+    return above
+
+
+_OF_COUNTS = (
+    (Outcome.VIOLATION.value, State.VIOLATED),
+    (Outcome.UNDETERMINED.value, State.UNDECIDED),
+    (Outcome.PASS.value, State.PASSED),
+    (Outcome.NOT_APPLICABLE.value, State.NOT_APPLICABLE),
+)
+
+
+Weights = Mapping[tuple[str, str, str], State]
+"""Division, submitter and rule to what its violations there weigh."""
+
+
+def _weights(report: CheckReport) -> Weights:
+    """For violations that are counted at another place than the finding stands at, or that are known already."""
+    found: dict[tuple[str, str, str], State] = {}
+    order = list(State)
+
+    def add(path: str, rule: str, state: State) -> None:
+        place = place_of(path)
+        key = (place.division, place.submitter, rule)
+        found[key] = min(found.get(key, state), state, key=order.index)
+
+    for finding in report.findings:
+        if finding.outcome == Outcome.VIOLATION.value:
+            add(finding.path, finding.rule, _weighed(report, [finding]))
+    for item in report.since.known if report.since else []:
+        counted = State.VIOLATED if item["severity"] == "error" else State.WARNED
+        add(str(item["path"]), str(item["rule"]), State.WAIVED if item.get("waived") else counted)
+    return found
+
+
+def _states(report: CheckReport, unit: Unit, weights: Weights) -> dict[str, State]:
+    """The state of each rule at a place: what the checks said, weighed by severity and rulings."""
+    found: dict[str, State] = {}
+    by_rule: dict[str, list[Finding]] = {}
+    for finding in unit.findings:
+        by_rule.setdefault(finding.rule, []).append(finding)
+    counted = report.states.get(unit.place, {})
+    for rule in sorted({*counted, *by_rule}, key=rule_key):
+        counts = counted.get(rule, Counter[str]())
+        state = next((state for outcome, state in _OF_COUNTS if counts[outcome]), State.NOTHING)
+        mine = [f for f in by_rule.get(rule, []) if f.outcome == Outcome.VIOLATION.value]
+        if mine:
+            state = _weighed(report, mine)
+        elif state is State.VIOLATED:
+            state = weights.get((unit.place.division, unit.place.submitter, rule), state)
+        elif state is State.NOTHING:
+            undecided = [f for f in by_rule.get(rule, []) if f.outcome == Outcome.UNDETERMINED.value]
+            state = State.UNDECIDED if undecided else State.PASSED
+        found[rule] = state
+    return found
+
+
+def _weighed(report: CheckReport, violations: Sequence[Finding]) -> State:
+    counting = [finding for finding in violations if report.waiver_of(finding) is None]
+    if not counting:
+        return State.WAIVED
+    return State.VIOLATED if any(finding.severity.value == "error" for finding in counting) else State.WARNED
+
+
+def _count(report: CheckReport, unit: Unit) -> None:
+    counting = [finding for finding in unit.findings if report.waiver_of(finding) is None]
+    unit.blockers = sum(finding.severity.value == "error" for finding in counting)
+    unit.warnings = sum(finding.severity.value == "warning" for finding in counting)
+    if report.since is not None:
+        known = [item for item in report.since.known if place_of(str(item["path"])) == unit.place]
+        unit.known_blockers = sum(item["severity"] == "error" and not item.get("waived") for item in known)
+
+
+def _decide(report: CheckReport, unit: Unit, above: Sequence[Unit]) -> None:
+    unit.not_checked = [path for path in (*report.unjudged, *report.unreadable) if place_of(path) == unit.place]
+    unit.not_checked += [f"{fault.path} (fault)" for fault in report.faults if place_of(fault.path) == unit.place]
+    unit.held_up_by = [other.place for other in above if other.blockers + other.known_blockers]
+    if unit.blockers + unit.known_blockers or unit.held_up_by:
+        unit.status = Status.NOT_READY
+    elif unit.not_checked or report.left_out or any(other.not_checked for other in above):
+        unit.status = Status.UNDECIDED
+
+
+def _not_checked(report: CheckReport) -> list[str]:
+    """What could not be checked, or was not asked for."""
+    found = [f"{path}: it could not be listed" for path in report.unreadable]
+    found += [f"{fault.path or 'a part of the tree'}: the checker failed there" for fault in report.faults]
+    found += [f"{path}: results of this family are not judged yet" for path in report.unjudged]
+    if report.left_out:
+        found.append(f"{len(report.left_out)} rules of the edition were not selected")
+    if not report.leaves:
+        found.append("no run was judged")
+    return found
+
+
+def _worst_states(found: Iterable[Mapping[str, State]]) -> dict[str, State]:
+    order = list(State)
+    worst: dict[str, State] = {}
+    for states in found:
+        for rule, state in states.items():
+            known = worst.get(rule, State.NOTHING)
+            worst[rule] = state if order.index(state) < order.index(known) else known
+    return {rule: worst[rule] for rule in sorted(worst, key=rule_key)}
+
+
+def _requirements(report: CheckReport, units: Sequence[Unit]) -> list[Requirement]:
+    """Every rule of the edition in its order, with its state over all."""
+    states = _worst_states(unit.states for unit in units)
+    left_out = set(report.left_out)
+    found = []
+    for compiled in rules.load_edition(report.edition).rules:
+        state = State.LEFT_OUT if compiled.id in left_out else states.get(compiled.id, State.NOTHING)
+        counts = report.tally.get(compiled.id, Counter[str]())
+        severity = min((clause.severity for clause in compiled.clauses), key=list(rules.Severity).index)
+        found.append(
+            Requirement(
+                compiled.id,
+                compiled.rule.name,
+                " ".join(compiled.statement.split()),
+                severity.value,
+                state,
+                {outcome.value: counts[outcome.value] for outcome in Outcome},
+            )
+        )
+    return found
