@@ -152,28 +152,6 @@ def point(root: Path, leaf: Path, content: str = "print('hello')\n", digest: str
     return image
 
 
-IMAGE = "3db5838b720b8828eef40fd19b8bc3c8"
-"""Hash of the code image that :func:`point` makes: one file, its path and its content."""
-
-
-def point(root: Path, leaf: Path, content: str = "print('hello')\n", digest: str = IMAGE) -> Path:
-    """Let a leaf point to an image of the tree's pool, and make that image. Gives the image's directory."""
-    image = root / "code-images" / f"code-{digest[:8]}"
-    (image / "mlpstorage").mkdir(parents=True, exist_ok=True)
-    (image / "mlpstorage/main.py").write_text(content)
-    record = {
-        "hash": digest,
-        "algorithm": "md5-tree-v2",
-        "captured_at": "2026-07-01T09:00:00Z",
-        "mlpstorage_version": "3.0.46",
-        "git_sha": None,
-    }
-    (image / ".code-hash.json").write_text(json.dumps(record, indent=2))
-    (root / "code-images/.mlps-image-pool").write_text("mlpstorage_version=3.0.46\n")
-    (leaf / ".mlps-code-image").write_text(f"md5-tree-v2:{digest}")
-    return image
-
-
 DELETE = object()
 """As a new value: remove the key."""
 
@@ -292,7 +270,6 @@ class Tree:
         leaf = LeafDir(self.workload / start)
         (leaf.path / "dlio_config").mkdir(parents=True)
         point(self.root, leaf.path)
-        point(self.root, leaf.path)
         names = [f"host{number + 1:02}" for number in range(hosts)]
         checkpoint = {
             "checkpoint_folder": f"/mnt/pfs/ckpt/{self.model}",
@@ -386,7 +363,12 @@ class Tree:
         write("fs_separation.json").write_text(json.dumps({"version": 1, "same_filesystem": False}))
         write("dlio_config", "config.yaml").write_text(yaml.safe_dump({"workload": workload}))
         write("dlio_config", "overrides.yaml").write_text(yaml.safe_dump(items))
+        write("dlio_config", "hydra.yaml").write_text("hydra: {}\n")
         write("checkpointing_run.stdout.log").write_text("Running DLIO\n")
+        write("checkpointing_run.stderr.log").write_text("")
+        write("dlio.log").write_text("Running DLIO\n")
+        write("0_output.json").write_text("{}")
+        write("..", "results.json").write_text("[]")
         self.leaves.append(leaf)
         return leaf
 
