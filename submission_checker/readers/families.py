@@ -11,7 +11,7 @@ from mlpstorage.results.files import Root
 from rules.facts import FactModel
 
 from ..discovery import Leaf, WorkloadDirectory
-from . import checkpointing, training, vector_database
+from . import checkpointing, kv_cache, training, vector_database
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ FAMILIES: Mapping[str, Family] = {
     layout.TRAINING: Family(training.read_workload, training.read_leaf),
     layout.CHECKPOINTING: Family(checkpointing.read_workload, checkpointing.read_run),
     layout.VECTOR_DATABASE: Family(vector_database.read_workload, vector_database.read_run),
+    layout.KV_CACHE: Family(kv_cache.read_workload, kv_cache.read_run),
 }
 """Families that this version reads."""
 

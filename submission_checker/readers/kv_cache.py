@@ -1,0 +1,453 @@
+"""KV-cache leaves and workload directories as facts (section 6)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, get_args
+
+from mlpstorage.results import layout
+from mlpstorage.results.document import (
+    Found,
+    InvalidValueError,
+    Reading,
+    as_choice,
+    as_list,
+    as_text,
+    first_of,
+    read_yaml,
+)
+from mlpstorage.results.files import Root
+from mlpstorage.results.text import clean
+from rules.derived import kv_cache as derived
+from rules.derived.checkpointing import normal_path, parse_hosts
+from rules.facts import Absence, FactSheet, Reason, Source
+from rules.facts.kv_cache import (
+    Division,
+    EnvironmentVariable,
+    Feature,
+    KvCacheOption,
+    KvCacheRun,
+    KvCacheWorkload,
+    PlacedDirectory,
+)
+from rules.tables import reference_rows
+
+from ..discovery import Leaf, WorkloadDirectory
+from .checkpointing import recorded_division
+from .checkpointing_files import as_words
+from .common import leaf_file, put
+from .kv_cache_commands import Command, environment
+from .kv_cache_files import MAX_RANKS, MAX_TRIALS, RunFiles
+from .kv_cache_options import OptionReader
+
+END_DELAY_SECONDS = 90.0
+"""The wrapper waits so long after a rank has saved its result."""
+_SOLUTION = "/system_under_test/solution"
+
+
+def read_workload(
+    root: Root, directory: WorkloadDirectory, described_api: Found[str]
+) -> tuple[KvCacheWorkload | None, list[str]]:
+    """The workload with its runs; all its leaves are judged, wherever they lie."""
+    runs = [read_run(root, leaf, described_api) for leaf in directory.leaves]
+    directories = _directories(root, directory)
+    if not runs and not directories:
+        return None, []
+    sheet = FactSheet()
+    path = clean(directory.path)
+    at = Source(path)
+    parts = directory.path.split("/")
+    if parts[0] in layout.DIVISIONS:
+        sheet.put("division", parts[0], at)
+    else:
+        sheet.put("division", runs[0].division if runs else _alone(path))
+    sheet.put("model", clean(parts[-1]), at)
+    sheet.put("directories", directories, at)
+    _runs(sheet, path, [run for run in runs if isinstance(run.leaf_name, str) and _in_place(run, path)])
+    _description(sheet, root, parts)
+    return sheet.build(KvCacheWorkload, path, runs), []
+
+
+def read_run(root: Root, leaf: Leaf, described_api: Found[str]) -> KvCacheRun:
+    """One leaf as a run by itself."""
+    return _RunReader(RunFiles(root, leaf)).run()
+
+
+def _alone(path: str) -> Absence:
+    return Absence(f"alone:{path}", Reason.NOT_APPLICABLE, path, detail="the directory lies in no results tree")
+
+
+def _in_place(run: KvCacheRun, workload: str) -> bool:
+    return run.path == f"{workload}/{layout.RUN}/{run.leaf_name}"
+
+
+def _directories(root: Root, directory: WorkloadDirectory) -> list[PlacedDirectory]:
+    """Directories at the command level, and at the leaf level below a known command."""
+    found = [_placed(directory.path, name, "command") for name in directory.commands]
+    path = f"{directory.path}/{layout.RUN}"
+    if layout.RUN in directory.commands:
+        try:
+            names = root.list(path)[0]
+        except OSError:  # the walk has reported it
+            names = []
+        found += [_placed(path, name, "leaf") for name in names if not name.startswith(".")]
+    return found
+
+
+def _placed(parent: str, name: str, level: Literal["command", "leaf"]) -> PlacedDirectory:
+    is_time = layout.leaf_time(name) is not None
+    return PlacedDirectory(name=clean(name), path=clean(f"{parent}/{name}"), level=level, is_time=is_time)
+
+
+def _runs(sheet: FactSheet, path: str, runs: list[KvCacheRun]) -> None:
+    """The measured runs, and which of them is published: the latest complete one."""
+    at = Source(path)
+    names = sorted(str(run.leaf_name) for run in runs)
+    complete = sorted(str(run.leaf_name) for run in runs if _is_complete(run))
+    published = complete[-1] if complete else None
+    sheet.put("run_names", names, at)
+    sheet.put("complete_runs", complete, at)
+    if published is None:
+        detail = "no run of the workload is complete"
+        sheet.put("published_run", Absence(f"complete:{path}", Reason.NOT_APPLICABLE, path, detail=detail))
+    else:
+        sheet.put("published_run", published, at)
+    sheet.put("other_runs", [name for name in names if name != published], at)
+
+
+def _is_complete(run: KvCacheRun) -> bool:
+    """It has a summary, all rank results that it should have, and no failed trial."""
+    failed = any(isinstance(option.failures, list) and option.failures for option in run.options)
+    return run.summary_kind != "none" and run.missing_count == 0 and not failed
+
+
+def _description(sheet: FactSheet, root: Root, parts: list[str]) -> None:
+    """What the system's description says of the product and of software between client and storage."""
+    if parts[0] not in layout.DIVISIONS:
+        for name in ("product_api", "gateways_named"):
+            sheet.put(name, _alone("/".join(parts)))
+        return
+    division, organisation, _, system = parts[:4]
+    document = read_yaml(root, str(layout.system_description(division, organisation, system)))
+    product = document.read(f"{_SOLUTION}/architecture/product_API", as_choice("file", "object"))
+    if isinstance(product, Absence) and product.reason is Reason.KEY_ABSENT:
+        cause = f"not-recorded:{document.path}:product_API"
+        product = Absence(cause, Reason.NOT_RECORDED, document.path, product.pointer, "the description does not say")
+    put(sheet, "product_api", product)
+    if not document.ok:
+        sheet.put("gateways_named", document.absence())
+        return
+    text = json.dumps(document.data, default=str).lower()
+    named = [word for word in reference_rows("kvcache-gateways") if word in text]
+    sheet.put("gateways_named", named, document.source())
+
+
+class _RunReader:
+    """States each fact of one leaf, first present source first."""
+
+    def __init__(self, files: RunFiles) -> None:
+        self.files = files
+        self.leaf = files.leaf
+        self.metadata = files.metadata
+        self.summary = files.summary
+        self.sheet = FactSheet()
+        self.path = files.path
+        self.at = Source(self.path)
+        self._commands_at = files.metadata.source("/command_output_files")
+
+    def run(self) -> KvCacheRun:
+        self._identity()
+        hosts = self._layout()
+        self._locks()
+        self._paths()
+        self._closed()
+        readers = self._option_readers()
+        options = [reader.option() for reader in readers]
+        self._results(readers, hosts)
+        self._features(readers, options)
+        files = [leaf_file(document, role, self.path) for document, role in self.files.all()]
+        self.sheet.put("files", files, self.at)
+        return self.sheet.build(KvCacheRun, self.path, options)
+
+    def _put(self, name: str, found: Found[Any]) -> None:
+        put(self.sheet, name, found)
+
+    def _optional(self, name: str, found: Found[Any]) -> None:
+        self._put(name, self.files.optional(found))
+
+    def _or_default(self, found: Found[Any], default: Any) -> Found[Any]:
+        """The value; where a readable file does not have the key, what that means."""
+        if isinstance(found, Absence) and found.reason is Reason.KEY_ABSENT:
+            return Reading(default, Source(found.path, found.pointer))
+        return found
+
+    def _identity(self) -> None:
+        recorded = recorded_division(self.metadata)
+        if self.leaf.division:
+            self.sheet.put("division", self.leaf.division, self.at)
+        elif isinstance(recorded, Reading) and recorded.value not in get_args(Division):
+            detail = f"{recorded.value!r} is not a division"
+            self.sheet.put("division", self.metadata.invalid(recorded.source.pointer, detail))
+        else:
+            self._put("division", recorded)
+        self._optional("recorded_division", recorded)
+        time = layout.leaf_time(self.leaf.name)
+        if time is None:
+            cause, detail = f"name:{self.path}", "the leaf's name is not a time stamp"
+            absent = Absence(cause, Reason.NOT_APPLICABLE, self.path, detail=detail)
+            self.sheet.put("leaf_name", absent)
+            self.sheet.put("run_day", absent)
+        else:
+            self.sheet.put("leaf_name", self.leaf.name, self.at)
+            self.sheet.put("run_day", int(time.strftime("%Y%m%d")), self.at)
+        self._put("run_datetime", self.summary.text("/run_datetime"))
+        self.sheet.put("summary_kind", self.files.summary_kind, self.at)
+        name = clean(self.summary.path.rpartition("/")[2])
+        self.sheet.put("summary_file", name, self.at)
+        self._put("summaries_agree", self.files.summaries_agree)
+        self.sheet.put("metadata_files", self.files.metadata_names, self.at)
+
+    def _layout(self) -> int | None:
+        """Clients and hosts as the summary, the command line and the commands state them; the number of hosts."""
+        self._put("total_ranks", self.files.ranks)
+        self._put("npernode", self.summary.int("/npernode"))
+        self._put("host_count", self.summary.int("/host_count"))
+        hosts = self._or_default(self.metadata.read("/args/hosts", _as_host_count), self._command_hosts() or 1)
+        self._put("hosts_given", hosts)
+        self._put("resolved_ranks", self._resolved(hosts))
+        self._optional("collected_hosts", self.metadata.int("/system_info/num_hosts"))
+        self._each_command("command_ranks", lambda command: command.processes)
+        self._each_command("command_slots", lambda command: None if command.slots is None else sum(command.slots))
+        return hosts.value if isinstance(hosts, Reading) else None
+
+    def _command_hosts(self) -> int | None:
+        commands = self.files.commands if isinstance(self.files.commands, list) else []
+        return next((command.hosts for command in commands if command.hosts), None)
+
+    def _resolved(self, hosts: Found[int]) -> Found[int]:
+        if isinstance(hosts, Absence):
+            return hosts
+        processes = self.metadata.int("/args/num_processes")
+        per_host = self.metadata.int("/args/npernode")
+        for found in (processes, per_host):
+            if isinstance(found, Absence) and found.reason is not Reason.KEY_ABSENT:
+                return found
+        count, each = (found.value if isinstance(found, Reading) else None for found in (processes, per_host))
+        resolved = derived.resolve_ranks(count, each, hosts.value)
+        if resolved is None:
+            detail = (
+                f"{count} processes ({each or 'not given'} a host) cannot be shared evenly by {hosts.value} host(s)"
+            )
+            return self.metadata.invalid("/args/num_processes", detail)
+        return Reading(resolved, self.metadata.source("/args"))
+
+    def _each_command(self, name: str, value: Any) -> None:
+        """A value of each command, each once."""
+        commands = self.files.commands
+        if isinstance(commands, Absence):
+            self.sheet.put(name, commands)
+            return
+        values = {found for command in commands if (found := value(command)) is not None}
+        self.sheet.put(name, sorted(values), self._commands_at)
+
+    def _locks(self) -> None:
+        seed = self.metadata.int("/args/seed")
+        if isinstance(seed, Absence) and seed.reason is not Reason.KEY_ABSENT:
+            self.sheet.put("seed_given", seed)
+        else:
+            self.sheet.put("seed_given", isinstance(seed, Reading), self.metadata.source("/args/seed"))
+        self._optional("seed", seed)
+        self._optional("trials", self.metadata.int("/args/trials"))
+        self._put("recorded_trials", self.files.trials)
+        self._optional("inter_option_delay", self.metadata.int("/args/inter_option_delay"))
+        config = self._or_default(self.metadata.text("/args/config"), "")
+        self._put("config_given", config.map(bool) if isinstance(config, Reading) else config)
+        self._each_command("foreign_configs", lambda c: c.value("config") if c.config_is_foreign else None)
+        self._observed_delay()
+
+    def _observed_delay(self) -> None:
+        starts = {
+            number: [option.starts.get(trial) for trial in range(max(option.trials, default=-1) + 1)]
+            for number, option in sorted(self.files.options.items())
+        }
+        ends = {number: self.files.saved(number, len(times) - 1) for number, times in starts.items()}
+        delay = derived.observed_delay(starts, ends, END_DELAY_SECONDS)
+        if delay is None:
+            detail = "the start times of rank 0 do not show it"
+            self.sheet.put("observed_delay", self.files.not_recorded("start times", "", self.path, detail))
+        else:
+            self.sheet.put("observed_delay", delay, self.at)
+
+    def _path_argument(self, name: str) -> Found[str]:
+        found = first_of(*(self.metadata.text(pointer) for pointer in (f"/args/{name}", f"/{name}")))
+        if isinstance(found, Absence):
+            return found
+        path = normal_path(found.value)
+        return Reading(path, found.source) if path else self.metadata.key_absent(found.source.pointer)
+
+    def _paths(self) -> None:
+        cache, results = self._path_argument("cache_dir"), self._path_argument("results_dir")
+        self._put("cache_dir", cache)
+        self._put("cache_is_url", cache.map(lambda path: "://" in path) if isinstance(cache, Reading) else cache)
+        self._put("results_dir", results)
+        self._put("cache_inside_results", self._cache_inside(cache, results))
+        if isinstance(cache, Reading) and isinstance(results, Reading):
+            below = results.value != cache.value and derived.is_inside(results.value, cache.value)
+            self.sheet.put("results_inside_cache", below, results.source)
+        else:
+            self.sheet.put("results_inside_cache", cache if isinstance(cache, Absence) else results)
+        sidecar = self.files.fs_separation
+        if sidecar.state == "missing":
+            detail = "no build of the round recorded it for KV cache"
+            self.sheet.put("same_filesystem", self.files.not_recorded("filesystem", "", sidecar.path, detail))
+            self.sheet.put("filesystem_evidence", "none", self.at)
+        else:
+            self._put("same_filesystem", sidecar.bool("/same_filesystem"))
+            self._put("filesystem_evidence", Reading("sidecar", sidecar.source()) if sidecar.ok else sidecar.absence())
+        self._optional("gate_skipped", self.metadata.bool("/args/skip_fs_separation_gate"))
+
+    def _cache_inside(self, cache: Found[str], results: Found[str]) -> Found[str]:
+        """The first cache directory, of the arguments or of a command, that lies in the results directory."""
+        leaf = self._path_argument("result_dir")
+        outer = [found.value for found in (results, leaf) if isinstance(found, Reading)]
+        if not outer:
+            return results
+        commands = self.files.commands if isinstance(self.files.commands, list) else []
+        inner = [cache.value] if isinstance(cache, Reading) else []
+        inner += [normal_path(base) for command in commands for base in command.values("rank-cache-base")]
+        inside = [path for path in inner if any(path != root and derived.is_inside(path, root) for root in outer)]
+        return Reading(inside[0] if inside else "", self.metadata.source("/args"))
+
+    def _closed(self) -> None:
+        self.sheet.put("environment", *self._environment())
+        self._each_command("wrapper_directories", _wrapper_directory)
+        given = self._or_default(self.metadata.text("/args/kvcache_bin_path"), "")
+        self._put("benchmark_path_given", given.map(bool) if isinstance(given, Reading) else given)
+        self._optional("allow_invalid_params", self.metadata.bool("/args/allow_invalid_params"))
+        self._put("params", self._or_default(self.metadata.read("/args/params", _as_params), ""))
+        self._optional("loops", self.metadata.int("/args/loops"))
+        recorded = self.metadata.mapping("/args")
+        self._put("arguments", recorded.map(derived.compare_arguments) if isinstance(recorded, Reading) else recorded)
+        self._put("config_file", self._or_default(self.metadata.text("/args/config_file"), ""))
+        self._optional("validation_skipped", self.metadata.bool("/args/skip_validation"))
+
+    def _environment(self) -> tuple[list[EnvironmentVariable] | Absence, Source | None]:
+        """Of the commands, and of the options that were handed to the launcher."""
+        commands = self.files.commands
+        words: list[list[str]] = [] if isinstance(commands, Absence) else [list(c.launcher) for c in commands]
+        params = self.metadata.read("/args/mpi_params", as_words)
+        if isinstance(params, Reading):
+            words.append(params.value)
+        if isinstance(commands, Absence) and not isinstance(params, Reading):
+            return commands, None
+        found = {(item.name, item.value): item for line in words for item in environment(line)}
+        return [found[key] for key in sorted(found)], self._commands_at
+
+    def _option_readers(self) -> list[OptionReader]:
+        """One for each Option of the table, and for each further one that the leaf shows."""
+        keys = self.summary.mapping("/options")
+        stated = (
+            {int(key) for key in keys.value if key.isascii() and key.isdigit() and len(key) < 5}
+            if isinstance(keys, Reading)
+            else set()
+        )
+        shown = {place[0] for place in self.files.placed_commands}
+        numbers = {int(name) for name in derived.option_names()} | stated | shown | set(self.files.options)
+        traced = any(
+            not isinstance(result.figures["device_read_p95"], Absence)
+            for option in self.files.options.values()
+            for result in option.results
+        )
+        ranks, trials = self._ranks(), self._trials()
+        return [
+            OptionReader(self.files, number, ranks, trials, device_latency_recorded=traced)
+            for number in sorted(numbers)
+        ]
+
+    def _ranks(self) -> int:
+        """Ranks that each trial should have: of the summary, else of the command line, else those that are there."""
+        if isinstance(self.files.ranks, Reading):
+            return self.files.ranks.value
+        resolved = self.sheet.get("resolved_ranks")
+        if isinstance(resolved, int) and 0 < resolved <= MAX_RANKS and self.metadata.has("/args"):
+            return resolved
+        return max((option.ranks for option in self.files.options.values()), default=0)
+
+    def _trials(self) -> int:
+        if isinstance(self.files.trials, Reading):
+            return self.files.trials.value
+        asked = self.files.argument("trials", MAX_TRIALS)
+        found = (trial + 1 for option in self.files.options.values() for trial in option.trials)
+        return asked or min(max(found, default=0), MAX_TRIALS)
+
+    def _results(self, readers: list[OptionReader], hosts: int | None) -> None:
+        executed = [reader.unusable for reader in readers if reader.executed]
+        missing = sum(unusable.count for unusable in executed)
+        self.sheet.put("missing_count", missing, self.at)
+        command = next(iter(self.files.placed_commands.values()), None)
+        slots = command.slots if command else None
+        if slots is None:
+            count = hosts if hosts and hosts > 1 else 1
+            slots = [self._ranks() // count] * count
+        beyond = missing > 0 and derived.beyond_first_host(executed, slots)
+        self.sheet.put("missing_beyond_controller", beyond, self.at)
+        self._optional("partial_failure", self.summary.bool("/partial_failure"))
+        self._optional("option_failure", self._option_failure())
+        self.sheet.put("missing_cause", f"ranks:{self.path}", self.at)
+        self._put("probe_hosts", self.files.probe_hosts)
+        results = [result for option in self.files.options.values() for result in option.results]
+        self.sheet.put("shared_measurements", derived.shared_measurements(results), self.at)
+
+    def _option_failure(self) -> Found[bool]:
+        options = self.summary.mapping("/options")
+        if isinstance(options, Absence):
+            return options
+        states = [self.summary.bool(f"/options/{name}/partial_failure") for name in options.value if "/" not in name]
+        unknown = next((state for state in states if isinstance(state, Absence)), None)
+        if unknown is not None:
+            return unknown
+        return Reading(any(isinstance(s, Reading) and s.value for s in states), options.source)
+
+    def _features(self, readers: list[OptionReader], options: list[KvCacheOption]) -> None:
+        """Features of the benchmark that results or logs show, and whether a command asked for them."""
+        commands = self.files.commands
+        if isinstance(commands, Absence):
+            self.sheet.put("features", commands)
+            return
+        own_config = self.sheet.get("config_given") is True or self.sheet.get("foreign_configs") != []
+        rag = any(reader.banner_enabled("RAG Workload") for reader in readers)
+        traced = any(result.traced for option in self.files.options.values() for result in option.results)
+        observed = {("RAG", "enable-rag"): rag, ("latency tracing", "enable-latency-tracing"): traced}
+        features = [
+            Feature(
+                name=name,
+                observed=seen,
+                requested=own_config or any(command.values(option) for command in commands),
+            )
+            for (name, option), seen in observed.items()
+        ]
+        self.sheet.put("features", features, self.at)
+
+
+def _as_host_count(value: Any) -> int:
+    """Distinct hosts of a list or text; slots are stripped. Raises InvalidValueError."""
+    entries = value if isinstance(value, list) else [value]
+    try:
+        hosts = parse_hosts(as_text(entry) for entry in entries)
+    except ValueError as error:
+        raise InvalidValueError(f"a list of hosts: {clean(str(error), 200)}") from None
+    return max(len(hosts), 1)
+
+
+def _as_params(value: Any) -> str:
+    """Free parameters: a text, or a list of texts. Raises InvalidValueError."""
+    if isinstance(value, list):
+        return " ".join(as_text(item) for item in as_list(value))
+    return as_text(value)
+
+
+def _wrapper_directory(command: Command) -> str | None:
+    return None if command.direct else normal_path(command.program).rpartition("/")[0].rpartition("/")[2]
+
+
+__all__ = ["read_run", "read_workload"]

@@ -1,0 +1,186 @@
+"""The rank results of a KV-cache leaf: which are there, and what each of them states."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pydantic_core import to_json
+
+from mlpstorage.results.document import (
+    Document,
+    Found,
+    InvalidValueError,
+    Reading,
+    as_float,
+    as_int,
+    first_of,
+    read_json,
+)
+from mlpstorage.results.files import Root
+from mlpstorage.results.layout import leaf_time
+from mlpstorage.results.text import clean
+from rules.derived.kv_cache import RankResult, name_of
+from rules.facts import Absence, Reason
+from rules.facts.kv_cache import ExtraResult
+
+_OPTION = re.compile(r"option_([0-9]{1,4})")
+_TRIAL = re.compile(r"trial_([0-9]{1,4})")
+_RANK = re.compile(r"rank_([0-9]{1,6})")
+_RESULT = re.compile(r"kvcache_results_(.*)\.json")
+_STATS = ("/summary/cache_stats", "/cache_stats")
+_FIGURES: Mapping[str, tuple[str, ...]] = {
+    "read_bandwidth": tuple(f"{at}/tier_storage_read_bandwidth_gbps" for at in _STATS),
+    "write_bandwidth": tuple(f"{at}/tier_storage_write_bandwidth_gbps" for at in _STATS),
+    "read_gib": tuple(f"{at}/tier_storage_kv_bytes_read_gb" for at in _STATS),
+    "written_gib": tuple(f"{at}/tier_storage_kv_bytes_written_gb" for at in _STATS),
+    "storage_entries": tuple(f"{at}/storage_entries" for at in _STATS),
+    "device_read_p95": tuple(f"{at}/storage_read_device_p95_ms" for at in _STATS),
+    "device_write_p95": tuple(f"{at}/storage_write_device_p95_ms" for at in _STATS),
+    "seconds": ("/summary/elapsed_time",),
+    "tokens": ("/summary/total_tokens",),
+    "storage_seconds": ("/summary/total_storage_io_time", "/total_storage_io_latency"),
+    "storage_throughput": ("/summary/storage_throughput_tokens_per_sec",),
+    "average_throughput": ("/summary/avg_throughput_tokens_per_sec",),
+    "storage_p95": ("/summary/storage_io_latency_ms/p95",),
+}
+"""Figures of a result file, each with the places where it can stand."""
+LATENCIES = "/end_to_end_latencies"
+
+
+@dataclass(slots=True)
+class OptionDirectory:
+    """What lies in one ``option_N``."""
+
+    number: int
+    trials: list[int] = field(default_factory=list)
+    results: list[RankResult] = field(default_factory=list)
+    unusable: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Trial and rank of results that cannot be used, with the reason."""
+    placeholder: Absence | None = None
+    """Some result was pruned."""
+    pruned: set[tuple[int, int]] = field(default_factory=set)
+    ambiguous: set[tuple[int, int]] = field(default_factory=set)
+    """Ranks with several results: nothing says which one counts, none is read."""
+    extra: list[ExtraResult] = field(default_factory=list)
+    starts: dict[int, datetime] = field(default_factory=dict)
+    """By trial: when rank 0 started, on its own clock, as its file's name says."""
+    ranks: int = 0
+    """One more than the highest rank that has a directory."""
+
+
+def read_options(root: Root, leaf: str, trials: int | None, ranks: int | None) -> dict[int, OptionDirectory]:
+    """The Options that have a directory, with the results of their ranks.
+
+    What lies beyond the stated numbers of trials and ranks is listed and not read.
+    """
+    found: dict[int, OptionDirectory] = {}
+    for number, name in _numbered(root, leaf, _OPTION):
+        option = found[number] = OptionDirectory(number)
+        for trial, trial_name in _numbered(root, f"{leaf}/{name}", _TRIAL):
+            path = f"{leaf}/{name}/{trial_name}"
+            if trials is not None and trial >= trials:
+                option.extra.append(_extra(f"{name}/{trial_name}", path, "trial"))
+                continue
+            option.trials.append(trial)
+            for rank, rank_name in _numbered(root, path, _RANK):
+                if ranks is not None and rank >= ranks:
+                    option.extra.append(_extra(f"{name}/{trial_name}/{rank_name}", f"{path}/{rank_name}", "rank"))
+                    continue
+                option.ranks = max(option.ranks, rank + 1)
+                _read_rank(root, leaf, f"{path}/{rank_name}", (number, trial, rank), option)
+    return found
+
+
+def _numbered(root: Root, directory: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
+    """Sub-directories of a directory by the number in their name; each number once."""
+    try:
+        names = root.list(directory)[0]
+    except OSError:
+        return
+    numbered = {int(match[1]): name for name in reversed(names) if (match := pattern.fullmatch(name))}
+    yield from sorted(numbered.items())
+
+
+def _extra(name: str, path: str, kind: Any) -> ExtraResult:
+    return ExtraResult(name=name, path=clean(path), kind=kind)
+
+
+def _read_rank(root: Root, leaf: str, path: str, place: tuple[int, int, int], option: OptionDirectory) -> None:
+    """Read the one result of a rank; several are all left unread, for nothing says which one counts."""
+    key = place[1:]
+    try:
+        names = [name for name in root.list(path)[1] if _RESULT.fullmatch(name)]
+    except OSError as error:
+        option.unusable[key] = f"its directory cannot be listed: {clean(str(error.strerror))}"
+        return
+    if len(names) > 1:
+        option.extra.append(_extra(name_of(place), path, "second file"))
+        option.ambiguous.add(key)
+        return
+    if not names:
+        return
+    match = _RESULT.fullmatch(names[0])
+    started = leaf_time(match[1]) if match and place[2] == 0 else None
+    if started is not None:
+        option.starts[place[1]] = started
+    placeholder = f"placeholder:{clean(leaf)}"
+    document = read_json(root, f"{path}/{names[0]}", placeholder=placeholder)
+    if document.state == "placeholder":
+        option.placeholder = document.absence()
+        option.pruned.add(key)
+        return
+    if not document.ok:
+        option.unusable[key] = document.detail
+    elif not isinstance(document.data.get("summary"), dict):
+        option.unusable[key] = "the result has no summary: no request was completed"
+    else:
+        option.results.append(_result(document, clean(leaf), place))
+
+
+def _result(document: Document, leaf: str, place: tuple[int, int, int]) -> RankResult:
+    figures: dict[str, Any] = {
+        figure: _figure(leaf, first_of(*(document.float(pointer) for pointer in pointers)))
+        for figure, pointers in _FIGURES.items()
+    }
+    latencies = document.list(LATENCIES)
+    figures["longest_request"] = _figure(leaf, document.read(LATENCIES, _longest))
+    stats = document.data["summary"]
+    return RankResult(
+        place=place,
+        source=document.source(),
+        figures=figures,
+        seed=_figure(leaf, document.read("/seed", as_int)),
+        measurements=_digest(latencies),
+        autoscaled=bool(stats.get("autoscaling_summary")) or bool(stats.get("autoscaling_stats")),
+        traced=document.has("/device_latency_tracing") or document.has("/summary/device_latency_tracing"),
+    )
+
+
+def _figure(leaf: str, found: Found[Any]) -> Any:
+    """The value; a key that is not there was not recorded by the build, and one cause stands for all of a leaf's."""
+    if isinstance(found, Reading):
+        return found.value
+    if found.reason is Reason.KEY_ABSENT:
+        detail = "the rank results do not state it"
+        return Absence(f"rank keys:{leaf}", Reason.NOT_RECORDED, found.path, found.pointer, detail)
+    return found
+
+
+def _longest(value: Any) -> float:
+    if not isinstance(value, list):
+        raise InvalidValueError("a list of latencies")
+    try:
+        return as_float(max(value, default=0.0))
+    except TypeError:
+        raise InvalidValueError("a list of numbers") from None
+
+
+def _digest(latencies: Found[list[Any]]) -> str:
+    if isinstance(latencies, Absence) or not latencies.value:
+        return ""
+    return hashlib.sha256(to_json(latencies.value)).hexdigest()
