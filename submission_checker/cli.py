@@ -6,14 +6,16 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from enum import IntEnum
 
 import rules
 from mlpstorage.results.text import clean
 
-from . import __version__
+from . import __version__, effect
+from .compare import command as compare
+from .compare.command import CompareUsageError
 from .discovery import NothingToCheckError, locate
 from .formats import FORMATS, Style
 from .outputs import AddFile, AddFormat, OutputError, Writers, outputs_of
@@ -42,12 +44,14 @@ class UsageError(Exception):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command. Gives the exit code; argparse's own errors exit with 2."""
-    arguments = _parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser, run = _command(words)
+    arguments = parser.parse_args(words)
     try:
-        return _run(arguments)
+        return run(arguments)
     except (
         UsageError, OutputError, NothingToCheckError, UnknownRuleIdError, WaiversError, EarlierReportError,
-        rules.UnknownEditionError,
+        CompareUsageError, rules.UnknownEditionError,
     ) as error:  # fmt: skip
         print(f"submission-checker: {clean(str(error))}", file=sys.stderr)
         return Exit.NOT_CHECKED
@@ -63,6 +67,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return Exit.FAULT
+
+
+def _command(words: list[str]) -> tuple[argparse.ArgumentParser, Callable[[argparse.Namespace], int]]:
+    """The command that the first word names, which is taken off; without one, the check of a tree."""
+    commands = {"compare": (compare.parser, compare.run), "effect": (effect.parser, effect.run)}
+    if words[:1] and words[0] in commands:
+        make, run = commands[words.pop(0)]
+        return make(), run
+    return _parser(), _run
 
 
 def exit_code(report: CheckReport, fail_on: str) -> Exit:
@@ -139,7 +152,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="submission-checker",
         description="Check an MLPerf Storage results tree (or any part of one) by the rule book.",
-        epilog="exit: 0 nothing at or above --fail-on; 1 violations; 2 could not check; 3 a fault of the checker",
+        epilog="exit: 0 nothing at or above --fail-on; 1 violations; 2 could not check; 3 a fault of the checker. "
+        "submission-checker compare BASE BASE FEATURE: is a difference between runs larger than their noise?",
         allow_abbrev=False,
     )
     parser.add_argument("results_dir", metavar="RESULTS_DIR", help="the tree, a part of it, or a single run leaf")

@@ -1,0 +1,1 @@
+"""``submission-checker compare``: is the difference between runs larger than the difference between equal runs?"""

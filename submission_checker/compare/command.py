@@ -1,0 +1,85 @@
+"""The command line of ``submission-checker compare``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+
+from mlpstorage.results.text import clean
+
+from ..outputs import Sink
+from ..selection import split_list
+from .judge import Comparison, Verdict, compare
+from .output import as_html, as_json, as_text
+from .subjects import NotARunError, read_subject
+
+_FORMATS = {"text": as_text, "json": as_json, "html": as_html}
+INSIDE, OUTSIDE, NOT_COMPARED = 0, 1, 2
+
+
+class CompareUsageError(ValueError):
+    """The command line asks for something that cannot be done."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Options of the command."""
+    made = argparse.ArgumentParser(
+        prog="submission-checker compare",
+        description="Is the difference of a run larger than the difference between equal runs?",
+        epilog="exit: 0 all decided metrics are inside the noise; 1 some are outside; 2 the runs are not comparable, "
+        "or nothing could be decided; 3 a fault of the program",
+        allow_abbrev=False,
+    )
+    made.add_argument(
+        "runs", nargs="+", metavar="RUN",
+        help="run leaves or workload directories: repeats of one run (the bases), then the feature",
+    )  # fmt: skip
+    made.add_argument(
+        "--features", type=int, default=1, metavar="N", help="the last N of them are features (default: %(default)s)"
+    )
+    made.add_argument(
+        "--differs", action="append", default=[], metavar="KEYS",
+        help="keys of the configuration that are meant to differ in the features, or prefixes (host.); comma separated",
+    )  # fmt: skip
+    made.add_argument("--format", choices=sorted(_FORMATS), default="text", help="(default: %(default)s)")
+    made.add_argument("--output", metavar="FILE", help="write there (default: stdout)")
+    made.add_argument("--debug", action="store_true", help="show where the program itself failed")
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, compare, print. Gives the exit code. Raises CompareUsageError and OutputError."""
+    bases = len(arguments.runs) - arguments.features
+    if arguments.features < 1 or bases < 1:
+        raise CompareUsageError(
+            f"{len(arguments.runs)} runs with {arguments.features} features leave no base to compare"
+        )
+    names = [f"base{i}" for i in range(bases)]
+    names += ["feature"] if arguments.features == 1 else [f"feature{i}" for i in range(arguments.features)]
+    try:
+        subjects = [read_subject(path, name) for path, name in zip(arguments.runs, names, strict=True)]
+    except NotARunError as error:
+        raise CompareUsageError(str(error)) from None
+    comparison = compare(subjects[:bases], subjects[bases:], split_list(arguments.differs))
+    _write(_FORMATS[arguments.format](comparison), arguments)
+    return exit_code(comparison)
+
+
+def exit_code(comparison: Comparison) -> int:
+    """What the comparison means for the caller: nothing decided is no success."""
+    if not comparison.comparable:
+        return NOT_COMPARED
+    if comparison.count(Verdict.OUTSIDE):
+        return OUTSIDE
+    return INSIDE if comparison.count(Verdict.INSIDE) else NOT_COMPARED
+
+
+def _write(text: str, arguments: argparse.Namespace) -> None:
+    if arguments.output is not None:
+        target = os.path.realpath(arguments.output)
+        for path in map(os.path.realpath, arguments.runs):
+            if os.path.commonpath([path, target]) == path:
+                raise CompareUsageError(f"--output {clean(arguments.output)} lies inside a run that is compared")
+    with contextlib.closing(Sink(arguments.output)) as sink:
+        sink.write(text)
