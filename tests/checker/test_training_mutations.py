@@ -1,0 +1,530 @@
+"""A legal training tree gives no error and no warning of section 3; a spoilt one what it was spoilt for, no more."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from training_trees import DELETE, RESULTS, TrainingLeaf, TrainingTree
+
+from rules import Finding
+from submission_checker.scan import Options, check
+
+Spoil = Callable[[TrainingTree], None]
+MINE = ("3.", "X3", "READ-03")
+
+
+def judged(tree: TrainingTree, edition: str = "3.0") -> list[Finding]:
+    report = check(tree.root, Options(edition=edition))
+    assert not report.faults
+    return [finding for finding in report.findings if finding.rule.startswith(MINE)]
+
+
+def findings(tree: TrainingTree, edition: str = "3.0") -> list[tuple[str, str, str]]:
+    return sorted(
+        (f.rule, f.severity.value, "?" if f.outcome == "undetermined" else f.clause)
+        for f in judged(tree, edition)
+        if f.severity.value != "info"
+    )
+
+
+def on_runs(change: Callable[[TrainingLeaf], None]) -> Spoil:
+    def spoil(tree: TrainingTree) -> None:
+        for leaf in tree.runs:
+            change(leaf)
+
+    return spoil
+
+
+def edit(file: str, changes: dict[str, object]) -> Spoil:
+    return on_runs(lambda leaf: leaf.edit(file, changes))
+
+
+def edit_first(phase: str, file: str, changes: dict[str, object]) -> Spoil:
+    return lambda tree: tree.leaves(phase)[0].edit(file, changes)
+
+
+def override(key: str, value: object, *, typed: bool = True) -> Spoil:
+    return on_runs(lambda leaf: leaf.override(key, value, typed=typed))
+
+
+def both(*spoils: Spoil) -> Spoil:
+    def spoil(tree: TrainingTree) -> None:
+        for each in spoils:
+            each(tree)
+
+    return spoil
+
+
+def files(count: int, generated: int | None = None) -> Spoil:
+    """All phases and the summary with this number of files."""
+
+    def spoil(tree: TrainingTree) -> None:
+        for leaf in tree.runs:
+            leaf.override("dataset.num_files_train", count)
+            leaf.edit("summary", {"/num_files_train": count})
+        for leaf in tree.leaves("datagen"):
+            leaf.override("dataset.num_files_train", count if generated is None else generated)
+
+    return spoil
+
+
+def prune(tree: TrainingTree, phase: str) -> None:
+    shutil.rmtree(tree.workload / phase)
+
+
+def write_runs(file: str, text: str) -> Spoil:
+    return on_runs(lambda leaf: leaf.file(file).write_text(text) and None)
+
+
+def second_record(tree: TrainingTree, files: int, data_dir: str | None) -> None:
+    record = tree.add_datasize("20260701_081000", files)
+    record.edit("metadata", {"/args/data_dir": data_dir})
+
+
+def rename_record_model(tree: TrainingTree) -> None:
+    tree.leaves("datasize")[0].edit("metadata", {"/args/model": "retinanet", "/model": "retinanet"})
+
+
+DF = """\
+Filesystem     1K-blocks  Used Available Use% Mounted on
+/dev/sda1      1000       10   990       1% /
+/dev/sdb1      1000       10   990       1% /mnt/pfs
+
+"""
+
+SPOILT: dict[str, tuple[Spoil, list[tuple[str, str, str]]]] = {
+    "record of another model": (rename_record_model, [("3.1.1", "warning", "main")]),
+    "record of another accelerator": (
+        edit_first("datasize", "metadata", {"/args/accelerator_type": "h100"}),
+        [("3.1.1", "warning", "main"), ("X3.3", "error", "sized")],
+    ),
+    "two thirds of the files": (
+        both(files(36000), edit_first("datasize", "metadata", {"/parameters/dataset/num_files_train": 36000})),
+        [("3.1.2", "error", "short"), ("3.1.2", "warning", "reproducible")],
+    ),
+    "twice the memory of 8 accelerators' data": (
+        both(
+            files(7380),
+            edit("summary", {"/num_accelerators": 8, "/metric/train_au_mean_percentage": 99.2}),
+            edit("metadata", {"/args/num_accelerators": 8, "/num_processes": 8}),
+            edit("metadata", {"/executed_command": "mpirun -n 8 -host host01:8 dlio_benchmark"}),
+            edit("summary", {"/metric/train_au_percentage": [99.2] * 5}),
+            edit("summary", {"/metric/train_throughput_samples_per_second": [0.992 * 56 / 0.162] * 5}),
+        ),
+        [("3.1.2", "error", "short"), ("3.2.1", "error", "generated"), *[("3.3.1", "warning", "underrun")] * 6],
+    ),
+    "contradictory counts": (
+        edit("config", {"/workload/dataset/num_files_train": 57000}),
+        [("3.1.2", "error", "counts")],
+    ),
+    "memory of half the clients": (edit("summary", {"/host_memory_GB": [251.7]}), [("3.1.2", "warning", "memory")]),
+    "record that the formula does not give": (
+        edit_first("datasize", "metadata", {"/parameters/dataset/num_files_train": 50000}),
+        [("3.1.2", "warning", "reproducible")],
+    ),
+    "too few generated": (
+        files(55999, 55999),
+        [("3.1.2", "error", "short"), ("3.2.1", "error", "generated"), *[("3.3.1", "warning", "underrun")] * 6],
+    ),
+    "shorter samples generated": (
+        lambda tree: tree.leaves("datagen")[0].override("dataset.record_length_bytes", 2097152),
+        [("3.2.1", "error", "length"), ("3.6.2", "error", "generated")],
+    ),
+    "more used than generated": (
+        lambda tree: tree.leaves("datagen")[0].override("dataset.num_files_train", 56000 - 1),
+        [("3.2.1", "error", "generated"), *[("3.3.1", "warning", "overrun")] * 6],
+    ),
+    "other subfolders": (
+        override("dataset.num_subfolders_train", 8),
+        [("3.3.1", "warning", "subfolders")] * 6,
+    ),
+    "no evaluation count": (edit("summary", {"/num_files_eval": DELETE}), [("3.3.1", "warning", "eval")] * 6),
+    "record without arguments": (
+        edit_first("datasize", "metadata", {"/args/max_accelerators": DELETE, "/num_processes": DELETE}),
+        [("3.1.2", "warning", "?"), ("3.3.1", "warning", "complete")],
+    ),
+    "two records of one directory": (
+        lambda tree: second_record(tree, 60000, None),
+        [
+            ("3.1.2", "warning", "reproducible"),
+            ("3.2.1", "error", "generated"),
+            ("3.3.1", "warning", "reused"),
+            *[("3.3.1", "warning", "underrun")] * 6,
+        ],
+    ),
+    "records of other directories": (
+        both(
+            lambda tree: second_record(tree, 56000, "/mnt/other"),
+            edit_first("datasize", "metadata", {"/args/data_dir": "/mnt/third"}),
+        ),
+        [("3.3.1", "warning", "pairs")] * 6,
+    ),
+    "below the minimum": (
+        edit(
+            "summary",
+            {
+                "/metric/train_au_mean_percentage": 89.9999,
+                "/metric/train_au_percentage": [89.9999] * 5,
+                "/metric/train_throughput_samples_per_second": [0.899999 * 112 / 0.162] * 5,
+                "/metric/train_au_meet_expectation": "fail",
+            },
+        ),
+        [*[("3.3.2", "error", "minimum")] * 5, ("3.3.2", "warning", "warmup")],
+    ),
+    "verdict without reason": (
+        edit("summary", {"/metric/train_au_meet_expectation": "fail"}),
+        [("3.3.2", "error", "verdict")] * 6,
+    ),
+    "mean of another list": (
+        edit("summary", {"/metric/train_au_mean_percentage": 95.5}),
+        [("3.3.2", "error", "mean")] * 6,
+    ),
+    "an epoch short": (edit("summary", {"/epochs": 4}), [("3.3.2", "error", "epochs")] * 6),
+    "rank lost": (
+        edit("metadata", {"/args/num_accelerators": 17}),
+        [("3.3.2", "error", "accelerators")] * 6,
+    ),
+    "inflated utilisation": (
+        edit("summary", {"/metric/train_throughput_samples_per_second": [600.0] * 5}),
+        [("3.3.2", "warning", "throughput")] * 6,
+    ),
+    "two clients for one host": (
+        edit("metadata", {"/args/hosts": ["host01", "host02"]}),
+        [("3.3.4", "error", "named")],
+    ),
+    "two hosts commanded": (
+        edit("metadata", {"/executed_command": "mpirun -n 16 -host host01:8,host02:8 dlio_benchmark"}),
+        [("3.3.4", "error", "commanded")],
+    ),
+    "no data directory": (edit("metadata", {"/args/data_dir": None}), [("3.4.1", "error", "data")]),
+    "one directory in two spellings": (
+        both(
+            edit("metadata", {"/args/data_dir": f"{RESULTS}//"}),
+            edit("fs", {"/data_or_chkpt_path": RESULTS}),
+        ),
+        [("3.4.1", "error", "different")],
+    ),
+    "one filesystem": (edit("fs", {"/same_filesystem": True}), [("3.4.2", "warning", "same")] * 6),
+    "sidecar of another run": (
+        edit("fs", {"/probed_at": "2026-06-01T10:00:00Z"}),
+        [("3.4.2", "warning", "sidecar")] * 6,
+    ),
+    "no evidence": (
+        on_runs(lambda leaf: leaf.file("fs").unlink()),
+        [("3.4.2", "warning", "evidence")] * 6,
+    ),
+    "df table of one mount": (
+        both(
+            on_runs(lambda leaf: leaf.file("fs").unlink()),
+            edit("metadata", {"/args/results_dir": "/mnt/pfs/results"}),
+            write_runs("log", DF),
+        ),
+        [("3.4.2", "warning", "same")] * 6,
+    ),
+    "gate skipped": (
+        edit("metadata", {"/args/skip_fs_separation_gate": True}),
+        [("3.4.2", "warning", "skipped")] * 6,
+    ),
+    "epochs changed": (
+        both(
+            override("train.epochs", 1),
+            edit("summary", {"/epochs": 1}),
+            edit(
+                "summary",
+                {"/metric/train_au_percentage": [95.0], "/metric/train_throughput_samples_per_second": [656.79]},
+            ),
+        ),
+        [("3.6.2", "error", "changed")],
+    ),
+    "target lowered": (override("metric.au", 0.5), [("3.6.2", "error", "changed")]),
+    "prefetch of 4": (override("reader.prefetch_size", 4), [("3.6.2", "warning", "prefetch")]),
+    "template edited": (
+        edit("config", {"/workload/reader/sample_shuffle": "off"}),
+        [("3.6.2", "error", "template")],
+    ),
+    "overrides disagree": (
+        edit("metadata", {"/override_parameters/reader.read_threads": "16"}),
+        [("3.6.2", "warning", "agreed")],
+    ),
+    "invalid by the tool": (
+        edit("metadata", {"/verification": "INVALID"}),
+        [("3.6.2", "warning", "verdict")],
+    ),
+    "another division recorded": (edit("metadata", {"/args/mode": "open"}), [("X3.1", "error", "division")]),
+    "another model recorded": (
+        edit("metadata", {"/args/model": "retinanet"}),
+        [*[("3.6.2", "error", "template")] * 5, ("X3.2", "error", "main")],
+    ),
+    "summary damaged": (write_runs("summary", "{"), [("READ-03", "error", "run")] * 6),
+}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> TrainingTree:
+    return TrainingTree(tmp_path).build()
+
+
+@pytest.mark.parametrize("edition", ["3.0-as-published", "3.0", "4.0-draft"])
+def test_a_legal_tree_is_silent(tree: TrainingTree, edition: str) -> None:
+    assert findings(tree, edition) == []
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_spoilt_trees(tree: TrainingTree, name: str) -> None:
+    spoil, expected = SPOILT[name]
+    spoil(tree)
+    assert findings(tree) == sorted(expected)
+
+
+def test_other_legal_trees_are_silent(tmp_path: Path) -> None:
+    for number, legal in enumerate(
+        (
+            TrainingTree(tmp_path, model="retinanet", files=8369985, au=85.0),
+            TrainingTree(tmp_path, hosts=8, accelerators=8, memory_gib=100.0, files=29297),
+            TrainingTree(tmp_path, division="open"),
+        )
+    ):
+        legal.root = tmp_path / str(number)
+        assert findings(legal.build()) == [], number
+
+
+def test_a_missing_datasize_phase_is_one_finding_that_leaves_two_rules_open(tree: TrainingTree) -> None:
+    prune(tree, "datasize")
+    report = check(tree.root, Options())
+    about = [f for f in report.findings if f.severity.value != "info" and "datasize" in f.message]
+    assert [(f.rule, f.severity.value) for f in about] == [("2.1.12", "warning")]
+    assert {"3.1.1", "3.3.1"} <= set(about[0].opens)
+    assert findings(tree) == []  # 3.2.1 falls back on the runs' own minimum
+
+
+def test_without_a_record_datagen_is_held_against_the_runs(tree: TrainingTree) -> None:
+    prune(tree, "datasize")
+    tree.leaves("datagen")[0].override("dataset.num_files_train", 50000)
+    assert ("3.2.1", "warning", "fallback") in findings(tree)
+
+
+def test_pruned_rank_files_leave_everything_decidable(tree: TrainingTree) -> None:
+    assert all(f.outcome != "undetermined" for f in judged(tree))
+
+
+def test_a_pruned_summary_is_undetermined_once_a_leaf_and_never_missing(tree: TrainingTree) -> None:
+    tree.runs[1].file("summary").write_text("PRUNED BY STAFF\n")
+    found = [
+        f for f in check(tree.root, Options()).findings if f.path == "/".join(tree.runs[1].file("summary").parts[-9:])
+    ]
+    assert [(f.severity.value, f.outcome) for f in found] == [("info", "undetermined")]
+    assert {"3.1.2", "3.3.2"} <= {found[0].rule, *found[0].opens}
+    assert findings(tree) == []
+
+
+@pytest.mark.parametrize("spelling", ["closed", "Closed", "CLOSED"])
+def test_the_division_comes_from_the_path_whatever_the_verdicts_spelling(tree: TrainingTree, spelling: str) -> None:
+    on_runs(lambda leaf: leaf.edit("metadata", {"/verification": spelling}))(tree)
+    override("train.computation_time", 0.1)(tree)
+    assert ("3.6.2", "error", "changed") in findings(tree)
+
+
+def test_a_misspelt_verdict_is_an_error(tree: TrainingTree) -> None:
+    edit("metadata", {"/verification": "Close"})(tree)
+    assert findings(tree) == [("X3.1", "error", "verdict")]
+
+
+def test_open_allows_the_keys_of_its_list_only(tmp_path: Path) -> None:
+    tree = TrainingTree(tmp_path, division="open").build()
+    override("reader.data_loader", "dali")(tree)
+    assert findings(tree) == []
+    override("reader.batch_size", 8)(tree)
+    assert ("3.6.3", "error", "changed") in findings(tree)
+
+
+@pytest.mark.parametrize("key", ["workflow.checkpoint", "checkpoint.checkpoint_folder"])
+def test_a_checkpoint_after_the_last_epoch_is_noted_in_3_0(tree: TrainingTree, key: str) -> None:
+    override(key, "True")(tree)
+    assert findings(tree) == []
+    assert [f.item for f in judged(tree) if f.clause == "tolerated"] == [key]
+    assert findings(tree, "4.0-draft") == [("3.6.2", "error", "changed")]
+
+
+def test_what_the_tool_passes_is_not_held_against_the_submitter(tree: TrainingTree) -> None:
+    for key, value in (
+        ("dataset.total_disk_bytes", 8209635168000),
+        ("storage.storage_options.storage_library", "s3dlio"),
+        ("storage.storage_options.uri_scheme", "s3"),
+        ("storage.s3_force_path_style", True),
+        ("storage.storage_type", "direct_fs"),
+    ):
+        override(key, value, typed=False)(tree)
+    assert findings(tree) == []
+    override("train.epochs", 5)(tree)
+    assert findings(tree) == [("3.6.2", "error", "changed")]
+
+
+def test_a_rejected_parameter_says_what_where_from_and_what_is_allowed(tree: TrainingTree) -> None:
+    override("checkpoint.model_size", 500)(tree)
+    (finding,) = [f for f in judged(tree) if f.clause == "changed"]
+    assert finding.path.endswith("training/unet3d")
+    assert len(finding.paths) == 6
+    for text in ("checkpoint.model_size", "500", "origin: user", "(not set)", "CLOSED", "reader.read_threads"):
+        assert text in finding.message
+    assert "OPEN does not allow it either" in finding.message
+    override("reader.data_loader", "dali")(tree)
+    messages = [f.message for f in judged(tree) if f.item == "reader.data_loader"]
+    assert len(messages) == 1
+    assert "OPEN allows it" in messages[0]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [["train.epochs=5"], [["train.epochs=5"]], "train.epochs=5", ["train.epochs=a=b=c"]],
+    ids=["list", "nested", "text", "several equals signs"],
+)
+def test_params_in_every_spelling(tree: TrainingTree, params: object) -> None:
+    edit("metadata", {"/args/params": params})(tree)
+    assert findings(tree) == [("3.6.2", "error", "changed")]
+
+
+def test_the_finding_on_the_size_shows_the_numbers_that_went_in(tree: TrainingTree) -> None:
+    files(55999)(tree)
+    (finding,) = [f for f in judged(tree) if f.clause == "short"]
+    for text in ("55999", "56000", "500 steps x 7 x 16", "540629008384", "503.5000 GiB", "146600628", "18438.84"):
+        assert text in finding.message, text
+
+
+@pytest.mark.parametrize(
+    ("count", "old", "draft"),
+    [(4710039, [], []), (4710038, [], ["rounding"]), (4710037, ["short"], ["short"])],
+)
+def test_a_dataset_that_is_short_by_rounding_alone(
+    tmp_path: Path, count: int, old: list[str], draft: list[str]
+) -> None:
+    tree = TrainingTree(
+        tmp_path, model="retinanet", accelerators=8, files=count, memory_gib=283.33438030421735, au=86.0
+    ).build()
+    for edition, expected in (("3.0", old), ("4.0-draft", draft)):
+        assert [f[2] for f in findings(tree, edition) if f[0] == "3.1.2" and f[1] == "error"] == expected
+    assert any(f.clause == "rounding" for f in judged(tree)) == (count == 4710038)
+
+
+def test_host_memory_counts_by_its_sum_wherever_it_stands(tmp_path: Path) -> None:
+    entries = [376.18] * 7 + [187.90] + [0.0] * 7
+    for number, (count, order) in enumerate(((105000, 1), (105000, -1), (104999, 1))):
+        tree = TrainingTree(tmp_path / str(number), accelerators=30, hosts=15, memory_gib=188.07, files=count).build()
+        edit("summary", {"/host_memory_GB": entries[::order]})(tree)
+        found = [f for f in findings(tree) if f[0] == "3.1.2" and f[2] == "short"]
+        assert bool(found) == (count < 105000), number
+
+
+def test_an_empty_memory_list_is_no_measurement(tree: TrainingTree) -> None:
+    edit("summary", {"/host_memory_GB": []})(tree)
+    edit("metadata", {"/system_info": None})(tree)
+    assert "short" not in [f[2] for f in findings(tree)]
+
+
+@pytest.mark.parametrize(("accelerators", "hosts", "fires"), [(1, 1, True), (2, 1, True), (4, 1, False), (8, 8, False)])
+def test_few_accelerators_on_one_host(tmp_path: Path, accelerators: int, hosts: int, fires: bool) -> None:
+    tree = TrainingTree(tmp_path, accelerators=accelerators, hosts=hosts, memory_gib=63.0, files=28000).build()
+    found = [f for f in judged(tree) if f.rule == "3.3.3"]
+    assert len(found) == fires
+    assert all(len(f.paths) == 6 for f in found)
+
+
+@pytest.mark.parametrize(
+    ("slots", "fires"),
+    [("h1:4,h2:4,h3:4,h4:4", False), ("h1:4,h2:4,h3:6,h4:2", True), ("h1:5,h2:5,h3:5,h4:5", True)],
+)
+def test_ranks_on_several_hosts(tmp_path: Path, slots: str, fires: bool) -> None:
+    tree = TrainingTree(tmp_path, hosts=4, memory_gib=125.0).build()
+    edit("metadata", {"/executed_command": f"mpirun -n 16 -host {slots} dlio_benchmark"})(tree)
+    assert [f[0] for f in findings(tree)] == (["3.3.6"] if fires else [])
+
+
+def test_one_client_named_twice_is_one_client(tree: TrainingTree) -> None:
+    edit("metadata", {"/args/hosts": ["host01", "HOST01:8", "host01:8"]})(tree)
+    assert findings(tree) == []
+
+
+@pytest.mark.parametrize(("key", "value"), [("/memory/total", 251 * 2**30), ("/cpu/num_cores", 32)])
+def test_unequal_clients_are_one_warning(tmp_path: Path, key: str, value: int) -> None:
+    tree = TrainingTree(tmp_path, hosts=4, memory_gib=503.5, accelerators=16, files=73756).build()
+    edit("metadata", {f"/system_info/hosts/0{key}": value})(tree)
+    assert [f for f in findings(tree) if f[0] == "3.3.7"] == [("3.3.7", "warning", "main")]
+
+
+def test_an_old_builds_target_is_noted_only(tmp_path: Path) -> None:
+    tree = TrainingTree(tmp_path, model="retinanet", files=8369985, au=86.0).build()
+    edit("config", {"/workload/metric/au": 0.9})(tree)
+    edit("summary", {"/metric/train_au_meet_expectation": "fail"})(tree)
+    assert findings(tree) == []
+    assert [f.severity.value for f in judged(tree) if f.clause == "target"] == ["info"] * 6
+
+
+def test_phases_that_were_made_after_the_runs_are_noted(tree: TrainingTree) -> None:
+    for phase in ("datasize", "datagen"):
+        leaf = tree.leaves(phase)[0]
+        target = leaf.path.with_name("20260702_100000")
+        leaf.file("metadata").rename(leaf.path / "training_20260702_100000_metadata.json")
+        leaf.path.rename(target)
+    assert findings(tree) == []
+    (finding,) = [f for f in judged(tree) if f.clause == "backdated"]
+    assert "datasize/20260702_100000, datagen/20260702_100000" in finding.message
+
+
+def test_an_object_store_needs_no_evidence_and_no_shared_mount(tree: TrainingTree) -> None:
+    edit("metadata", {"/args/data_access_protocol": "object", "/args/data_dir": "data/unet3d"})(tree)
+    on_runs(lambda leaf: leaf.file("fs").unlink())(tree)
+    assert findings(tree) == []
+
+
+def test_what_is_left_to_deep_is_said(tree: TrainingTree) -> None:
+    assert any("--deep" in remark for remark in check(tree.root, Options()).remarks)
+
+
+def test_configuration_stands_in_for_a_missing_metadata_file(tree: TrainingTree) -> None:
+    for leaf in tree.runs:
+        leaf.file("metadata").unlink()
+    found = {f[0] for f in findings(tree) if f[2] != "?"}
+    assert found == set()
+    files = [yaml.safe_load(leaf.file("overrides").read_text())[0] for leaf in tree.runs]
+    assert files[0] == "workload=unet3d_b200"
+
+
+def test_metadata_that_is_no_object_breaks_nothing(tree: TrainingTree) -> None:
+    for leaf, text in zip(
+        tree.runs, ("null", "[]", '"x"', "{}", '{"args": []}', json.dumps({"parameters": 3})), strict=True
+    ):
+        leaf.file("metadata").write_text(text)
+    report = check(tree.root, Options())
+    assert not report.faults
+
+
+@pytest.mark.parametrize(
+    ("file", "pointer"),
+    [
+        ("summary", "/num_accelerators"),
+        ("summary", "/num_hosts"),
+        ("summary", "/num_files_train"),
+        ("summary", "/host_memory_GB"),
+        ("summary", "/epochs"),
+        ("summary", "/metric/train_au_percentage"),
+        ("summary", "/metric/train_throughput_samples_per_second"),
+        ("config", "/workload/reader/batch_size"),
+        ("config", "/workload/dataset/record_length_bytes"),
+        ("config", "/workload/dataset/num_samples_per_file"),
+        ("config", "/workload/train/computation_time"),
+        ("metadata", "/args/client_host_memory_in_gb"),
+        ("metadata", "/system_info/hosts"),
+        ("metadata", "/args/hosts"),
+        ("metadata", "/args/params"),
+        ("metadata", "/override_parameters"),
+        ("fs", "/probed_at"),
+    ],
+)
+def test_hostile_values_break_nothing(tree: TrainingTree, file: str, pointer: str) -> None:
+    for leaf, value in zip(tree.runs, (None, "x", -1, 0, 2**70, [1e300]), strict=True):
+        leaf.edit(file, {pointer: value})
+    assert not check(tree.root, Options()).faults
