@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .compiler import CompileError, Environment, Expression, Template, Type, Variable, cel_type
 from .entries import Clause, ClausePatch, Rule
@@ -64,6 +64,14 @@ class CompiledRule:
     statement: str
     fold: str
     clauses: tuple[CompiledClause, ...]
+    by_subject: Mapping[type[FactModel], tuple[CompiledClause, ...]] = field(init=False)
+    """The clauses that judge each kind of subject."""
+
+    def __post_init__(self) -> None:
+        found: dict[type[FactModel], tuple[CompiledClause, ...]] = {}
+        for clause in self.clauses:
+            found[clause.model] = (*found.get(clause.model, ()), clause)
+        object.__setattr__(self, "by_subject", found)
 
     @property
     def id(self) -> str:

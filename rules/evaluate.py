@@ -54,7 +54,9 @@ class Evaluator:
             if stage == LAUNCH
             else Absence(NOT_GIVEN, Reason.MISSING_FILE, detail="not given")
         )
-        self._scopes = [Scope(chain, tables, cells, missing) for chain in walk(root, above)]
+        self._scopes: dict[type[FactModel], list[Scope]] = {}
+        for chain in walk(root, above):
+            self._scopes.setdefault(type(chain[0]), []).append(Scope(chain, tables, cells, missing))
         self._rules = rules
         self._judged: dict[tuple[int, str, str], list[Judgement]] = {}
         self._faults: list[str] = []
@@ -81,10 +83,8 @@ class Evaluator:
         by_path: dict[str, dict[str, Counter[str]]] = {}
         for rule in self._rules:
             counts: Counter[str] = Counter()
-            for scope in self._scopes:
+            for scope in (scope for model in rule.by_subject for scope in self._scopes.get(model, ())):
                 results = self.results(rule, scope, division)
-                if not results:
-                    continue
                 outcomes = set()
                 for clause, judgements in results:
                     for judgement in judgements:
@@ -104,7 +104,10 @@ class Evaluator:
                                 questions.extend(_questions(rule, clause, judgement, division))
                 worst = next(outcome for outcome in WORST_FIRST if outcome in outcomes).value
                 counts[worst] += 1
-                by_path.setdefault(scope.chain[0].path, {}).setdefault(rule.id, Counter())[worst] += 1
+                here = by_path.setdefault(scope.chain[0].path, {})
+                if rule.id not in here:
+                    here[rule.id] = Counter()
+                here[rule.id][worst] += 1
             if counts:
                 tally[rule.id] = counts
         return Evaluation(
@@ -127,12 +130,10 @@ class Evaluator:
             return [Judgement(Outcome.UNDETERMINED, scope.chain[0])]
 
     def results(self, rule: CompiledRule, scope: Scope, division: str) -> Results:
-        """The rule's clauses on one subject in one division, ``unless`` applied; empty where it has none there."""
+        """The rule's clauses on one subject in one division, ``unless`` applied."""
         subject = scope.chain[0]
         results: Results = []
-        for clause in rule.clauses:
-            if clause.model is not type(subject):
-                continue
+        for clause in rule.by_subject[type(subject)]:
             if division not in clause.divisions:
                 results.append((clause, [Judgement(Outcome.NOT_APPLICABLE, subject)]))
                 continue
@@ -140,6 +141,8 @@ class Evaluator:
             if key not in self._judged:
                 self._judged[key] = self._judge(rule, clause, scope)
             results.append((clause, self._judged[key]))
+        if not any(clause.clause.unless for clause, _ in results):
+            return results
         yields = yielding(
             (clause, any(item.outcome is Outcome.VIOLATION for item in found)) for clause, found in results
         )

@@ -49,10 +49,7 @@ def judge(rule: CompiledRule, clause: CompiledClause, scope: Scope) -> list[Judg
             return [Judgement(Outcome.UNDETERMINED, subject, absent=((clause.clause.each, items),))]
         if not items:
             return [Judgement(Outcome.NOT_APPLICABLE, subject)]
-        return [
-            _judge_one(clause, Scope(scope.chain, scope.tables, scope.cells, scope.missing, item), _item_key(item))
-            for item in items
-        ]
+        return [_judge_one(clause, scope.of_item(item), _item_key(item)) for item in items]
     except EvaluationFault as fault:
         raise EvaluationFault(f"rule {rule.id}, clause {clause.key}, {subject.path or 'launch'}: {fault}") from fault
 

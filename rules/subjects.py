@@ -7,7 +7,7 @@ directly below it (``runs.num_processes``: a list), and the tables. The nesting 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -19,6 +19,7 @@ from .tables import CELL_TYPES, Table
 ITEM = "item"
 BOOK_SOURCE = "rule book"
 """How the source of a table cell begins."""
+_ITEM_PREFIX = f"{ITEM}."
 ROWS = "rows"
 """``<table>.rows`` is the list of a keyed table's row names."""
 
@@ -55,10 +56,10 @@ def variables(model: type[FactModel], item: type[Record] | None, tables: Sequenc
             kind = cel_type(info.type)
             if kind is not None:
                 found[name] = Variable(kind, info.choices, info.unit)
-    for field, child in child_models(model).items():
+    for plural, child in child_models(model).items():
         for name, info in child.fact_infos().items():
             if info.type in SCALARS:
-                found[f"{field}.{name.partition('.')[2]}"] = Variable(Type.List(cel_type(info.type)))
+                found[f"{plural}.{name.partition('.')[2]}"] = Variable(Type.List(cel_type(info.type)))
     if item is not None:
         for name, info in item.fact_infos().items():
             found[name] = Variable(cel_type(info.type), info.choices, info.unit)
@@ -92,12 +93,23 @@ class Scope:
     missing: Absence
     """Stands for the facts of ancestors that were not given."""
     item: Record | None = None
+    known: dict[str, Any] = field(default_factory=dict)
+    """What was resolved before, apart from the item."""
+
+    def of_item(self, item: Record) -> Scope:
+        """The same scope for one item."""
+        return Scope(self.chain, self.tables, self.cells, self.missing, item, self.known)
 
     def resolve(self, name: str) -> Any:
         """Value or Absence of a declared name."""
-        root, _, rest = name.partition(".")
-        if root == ITEM and self.item is not None:
+        if self.item is not None and name.startswith(_ITEM_PREFIX):
             return self.item.lookup(name)
+        if name not in self.known:
+            self.known[name] = self._resolve(name)
+        return self.known[name]
+
+    def _resolve(self, name: str) -> Any:
+        root, _, rest = name.partition(".")
         for subject in self.chain:
             if subject.namespace == root:
                 return subject.lookup(name)
