@@ -6,6 +6,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from .shown import harmless
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -24,6 +26,7 @@ def environment(*, autoescape: bool) -> Environment:
         loader=FunctionLoader(resource),
         autoescape=autoescape,  # noqa: S701 - off for Markdown only, which has escapes of its own
         undefined=StrictUndefined,
+        finalize=lambda value: harmless(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,

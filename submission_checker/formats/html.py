@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from ..report import CheckReport, Place, grouped, place_of, rule_key
 from ..validation import State, Submission, validate
-from .shown import count, relative, title_of, totals, value_text
+from .shown import count, harmless, relative, title_of, totals, value_text
 
 if TYPE_CHECKING:
     from . import Style
@@ -75,7 +75,7 @@ def slug(state: str) -> str:
 
 def query(place: Place | None = None, rule: str = "") -> str:
     """The address, within the page, of the findings of one submission or rule."""
-    values = {"division": place.division, "submitter": place.submitter} if place else {}
+    values = {"division": place.division, "submitter": harmless(place.submitter)} if place else {}
     return "#?" + urlencode(values | ({"rule": rule} if rule else {}))
 
 

@@ -14,7 +14,7 @@ import rules
 from rules import Finding, Outcome
 
 from ..report import CheckReport, Place, place_of, rule_key
-from .shown import title_of, value_text
+from .shown import harmless, title_of, value_text
 
 if TYPE_CHECKING:
     from xml.etree import ElementTree as ET
@@ -61,8 +61,8 @@ _NOT_APPLICABLE = {Outcome.NOT_APPLICABLE.value}
 
 
 def legal(text: str) -> str:
-    """``text`` with each character that XML cannot hold replaced by U+FFFD."""
-    return _ILLEGAL.sub("\ufffd", text)
+    """``text`` with each character that XML cannot hold, or that does harm, replaced by U+FFFD."""
+    return _ILLEGAL.sub("\ufffd", harmless(text))
 
 
 def _outcome(case: ET.Element, report: CheckReport, findings: list[Finding], *, not_applicable: bool) -> None:

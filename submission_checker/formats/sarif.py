@@ -71,7 +71,7 @@ def document(report: CheckReport) -> dict[str, Any]:
 
 def uri(path: str) -> str:
     """A path relative to the tree as a URI reference; directories end with a slash."""
-    text = quote(path or ".", safe="/")
+    text = quote(path or ".", safe="/", errors="replace")
     return text if _is_file(path) else f"{text.rstrip('/')}/"
 
 

@@ -10,6 +10,8 @@ from ..report import CheckReport, Place
 
 VALUE_LENGTH = 60
 LIST_LENGTH = 4
+_WHOLE = 1_000_000
+"""Length up to which nothing is cut."""
 
 
 def value_text(value: Any, length: int = VALUE_LENGTH, items: int = LIST_LENGTH) -> str:
@@ -21,6 +23,20 @@ def value_text(value: Any, length: int = VALUE_LENGTH, items: int = LIST_LENGTH)
     if isinstance(value, list | tuple):
         return clean(f"{len(value)} items" if len(value) > items else ", ".join(map(str, value)), length)
     return clean(str(value), length)
+
+
+def harmless(text: str) -> str:
+    """Text of one or several lines without control characters, marks of direction and the like.
+
+    No line but the first begins with what a continuous-integration runner takes for a command.
+    """
+    first, *others = (clean(line, _WHOLE) for line in text.split("\n"))
+    return "\n".join([first, *map(no_command, others)])
+
+
+def no_command(line: str) -> str:
+    """A line that does not begin with two colons."""
+    return line.replace("::", ": :", 1) if line.lstrip().startswith("::") else line
 
 
 def title_of(place: Place) -> str:

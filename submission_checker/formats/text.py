@@ -10,7 +10,7 @@ from mlpstorage.results.text import clean
 from rules import Finding
 
 from ..report import CheckReport, Waived, grouped
-from .shown import relative, title_of, totals, value_text
+from .shown import harmless, no_command, relative, title_of, totals, value_text
 
 if TYPE_CHECKING:
     from . import Style
@@ -26,7 +26,7 @@ def write(report: CheckReport, out: TextIO, style: Style) -> None:
     Infos are one line each, or only counted where they are not asked for.
     """
     for line in _lines(report, style):
-        out.write(_harmless(line) + "\n")
+        out.write(no_command(harmless(line)) + "\n")
 
 
 def _lines(report: CheckReport, style: Style) -> Iterator[str]:
@@ -107,9 +107,3 @@ def _wrap(text: str, width: int, indent: str, following: str | None = None) -> I
         text, width, initial_indent=indent, subsequent_indent=indent if following is None else following,
         break_long_words=False, break_on_hyphens=False,
     ) or [indent]  # fmt: skip
-
-
-def _harmless(line: str) -> str:
-    """No control character, and nothing at a line's start that a continuous-integration runner takes for a command."""
-    line = "\n".join(clean(part, 100_000) for part in line.split("\n"))
-    return line.replace("::", ": :", 1) if line.lstrip().startswith("::") else line
