@@ -13,9 +13,9 @@ Stated = Literal["stated", "missing", "unusable", "no_file"]
 
 
 class Claim(Record):
-    """What one file says of a fact that several files state; ``chosen`` is the value that rules use."""
+    """A value of a fact that several files state; ``chosen`` is the value that rules use."""
 
-    place: str = fact("File and pointer, or the kind of log line.", known=Known.RUN)
+    place: str = fact("Where it stands; several places are separated by commas.", known=Known.RUN)
     name: str = fact("What is stated.", known=Known.RUN)
     value: str = fact("Value there.", known=Known.RUN)
     chosen: str = fact("Value that rules use, from the first source that states it.", known=Known.RUN)
@@ -27,12 +27,13 @@ class Metric(Record):
     name: str = fact("Key of the number, e.g. p99_latency_ms.", known=Known.RUN)
     state: Stated = fact("How the files of the leaf together state it.", known=Known.RUN)
     in_summary: Stated = fact("How summary.json states it; 'no_file' where there is no readable one.", known=Known.RUN)
+    cause: str = fact("Cause id of its absence; empty where it is stated.", known=Known.RUN)
 
 
 class Recomputed(Record):
-    """One reported number beside what other files of the leaf give for it."""
+    """One reported number beside what other files of the leaf give for it: the one that differs most."""
 
-    name: str = fact("Key of the number, and what it is compared with.", known=Known.RUN)
+    name: str = fact("Key of the number.", known=Known.RUN)
     claimed: float = fact("Value that is reported.", known=Known.RUN)
     claimed_at: str = fact("Where it is reported.", known=Known.RUN)
     found: float = fact("Value that the other files give.", known=Known.RUN)
@@ -156,7 +157,8 @@ class VectorDatabaseWorkload(FactModel):
 
     division: Fact[Division] = fact("Division claimed.", known=Known.PLAN)
     run_directory: Fact[str] = fact("Path of the directory that holds the measured runs.", known=Known.RUN)
-    run_directories: Fact[list[str]] = fact("Directories of runs: those whose name is a time stamp.", known=Known.RUN)
+    run_directories: Fact[list[str]] = fact("Directories of runs, named by their time stamps.", known=Known.RUN)
+    empty_directories: Fact[list[str]] = fact("Such directories that hold no file.", known=Known.RUN)
     other_directories: Fact[list[str]] = fact("Other directories among the runs.", known=Known.RUN)
     loads: Fact[Int] = fact("Leaves of datagen.", known=Known.RUN, unit="leaves")
     declared: Fact[Int] = fact("Vectors that were to be loaded.", known=Known.PLAN, unit="vectors")

@@ -59,6 +59,7 @@ class _WorkloadReader:
         self.directory = directory
         self.path = clean(directory.path)
         self.sheet = FactSheet()
+        self.run_leaves = runs
         self.loads = loads
         self.first_run = min((time for leaf in runs if (time := layout.leaf_time(leaf.name))), default=None)
         self.load = self._chosen_load()
@@ -206,9 +207,12 @@ class _WorkloadReader:
             names = [name for name in self.root.list(run)[0] if not name.startswith(".")]
         except OSError:
             names = []
+        source = Source(clean(run))
         stamped = [name for name in names if layout.TIMESTAMP.fullmatch(name)]
-        self.sheet.put("run_directories", stamped, Source(clean(run)))
-        self.sheet.put("other_directories", [clean(name) for name in names if name not in stamped], Source(clean(run)))
+        filled = {leaf.name for leaf in self.run_leaves}
+        self.sheet.put("run_directories", [name for name in stamped if name in filled], source)
+        self.sheet.put("empty_directories", [name for name in stamped if name not in filled], source)
+        self.sheet.put("other_directories", [clean(name) for name in names if name not in stamped], source)
 
     def _over_runs(self) -> None:
         def known(name: str) -> list[Any]:

@@ -127,24 +127,28 @@ def read_batches(data: bytes) -> list[Batch]:
 
     Empty where the table has other columns.
     """
-    return list(_batches(csv.DictReader(io.StringIO(data.decode("utf-8", "replace")))))
-
-
-def _batches(rows: csv.DictReader[str]) -> Iterator[Batch]:
+    rows = csv.reader(io.StringIO(data.decode("utf-8", "replace")))
     try:
-        if not _BATCH_COLUMNS.issubset(rows.fieldnames or ()):
-            return
-        for row in rows:
-            size, seconds = _positive(row["batch_size"]), _positive(row["batch_time_seconds"])
+        return list(_batches(rows))
+    except csv.Error:  # an endless field, say: what was read so far is no complete table
+        return []
+
+
+def _batches(rows: Iterator[list[str]]) -> Iterator[Batch]:
+    names = next(rows, [])
+    if not _BATCH_COLUMNS.issubset(names):
+        return
+    at_size, at_seconds = names.index("batch_size"), names.index("batch_time_seconds")
+    for row in rows:
+        if len(row) == len(names):
+            size, seconds = _positive(row[at_size]), _positive(row[at_seconds])
             if size is not None and seconds is not None and size.is_integer():
                 yield Batch(int(size), seconds / size * 1000)
-    except csv.Error:  # a field without end, say: what was read so far is no complete table
-        return
 
 
-def _positive(text: str | None) -> float | None:
+def _positive(text: str) -> float | None:
     try:
-        value = float(text or "")
+        value = float(text)
     except ValueError:
         return None
     return value if math.isfinite(value) and 0 < value < 1e15 else None

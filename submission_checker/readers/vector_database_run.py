@@ -56,8 +56,11 @@ def fixed_parameters(documents: Sequence[tuple[Document, str]]) -> list[RunParam
 
 
 def claims(name: str, stated: Sequence[tuple[str, str]]) -> list[Claim]:
-    """What each place says; the first one is the chosen value."""
-    return [Claim(place=place, name=name, value=value, chosen=stated[0][1]) for place, value in stated]
+    """The different values with the places that state them, the chosen one first."""
+    places: dict[str, list[str]] = {}
+    for place, value in stated:
+        places.setdefault(value, []).append(place)
+    return [Claim(place=", ".join(at), name=name, value=value, chosen=stated[0][1]) for value, at in places.items()]
 
 
 class _RunReader:
@@ -263,7 +266,8 @@ class _RunReader:
             if isinstance(found, Absence) and found.reason in (Reason.PLACEHOLDER, Reason.UNREADABLE):
                 self.sheet.put("metrics", found)
                 return
-            items.append(Metric(name=name, state=_state(found), in_summary=self._in_summary(name)))
+            cause = found.cause if isinstance(found, Absence) else ""
+            items.append(Metric(name=name, state=_state(found), in_summary=self._in_summary(name), cause=cause))
         self.sheet.put("metrics", items, readable[0].source())
 
     def _in_summary(self, name: str) -> Stated:
@@ -308,7 +312,8 @@ class _RunReader:
         self._put("recall_queries", self._recorded("recall_queries", evaluated))
 
     def _recomputed(self) -> None:
-        items: list[Recomputed] = []
+        """X5.2: each reported number beside the reading that differs most from it."""
+        worst: dict[str, Recomputed] = {}
         claimed: dict[str, tuple[float, Source]] = {
             key: (found.value, found.source)
             for key in (*METRICS, "total_time_seconds")
@@ -323,7 +328,9 @@ class _RunReader:
             for key, value in found:
                 if key in claimed:
                     number, source = claimed[key]
-                    items.append(derived.recomputed(f"{key} ({origin})", number, str(source), value, origin))
+                    item = derived.recomputed(key, number, str(source), value, origin)
+                    if key not in worst or item.deviation > worst[key].deviation:
+                        worst[key] = item
 
         others = [document for document in self.files.native if document.ok]
         if self.summary.ok and others:
@@ -332,7 +339,7 @@ class _RunReader:
         compare(iter(derived.rank_totals(parts).items()), f"the parts of {len(parts)} ranks")
         batches, tables = self.files.batches()
         compare(iter(derived.batch_totals(batches).items()), f"the logged batches of {tables} processes")
-        self.sheet.put("recomputed", items, Source(self.path))
+        self.sheet.put("recomputed", list(worst.values()), Source(self.path))
 
     def _numbers_of(self, document: Document, keys: Any) -> Iterator[tuple[str, float]]:
         for key in keys:
@@ -412,13 +419,17 @@ class _RunReader:
         else:
             option = any(name in arguments.value for name in _OPTIONS)
             self.sheet.put("storage_option", option, arguments.source)
-        root = self._path(*_ROOTS)
-        self._put(
-            "storage_root", root if self._value("storage_option") is True else self._recorded("storage_root", root)
-        )
+        self._put("storage_root", self._storage_root())
         self._put("results_dir", self._path("/args/results_dir"))
         self._of_metadata("gate_skipped", self._skipped())
         self._filesystems()
+
+    def _storage_root(self) -> Found[str]:
+        """Not recorded where the tool had no option for it, or where the object API needs none."""
+        root = self._path(*_ROOTS)
+        if self._value("storage_option") is True and self._value("api") != "object":
+            return root
+        return self._recorded("storage_root", root)
 
     def _skipped(self) -> bool:
         found = self.metadata.bool("/args/skip_fs_separation_gate")
