@@ -19,7 +19,7 @@ from rules.check import CheckResult, check_editions
 from rules.compiled import CompiledRule, fact_infos
 from rules.contradictions import EXPECTED as IMPOSSIBLE
 from rules.contradictions import impossibility_lines
-from rules.diff import diff_editions
+from rules.diff import EditionDiff, diff_editions
 from rules.edition import Edition
 from rules.index import INDEX, index_lines
 from rules.matrix import (
@@ -34,6 +34,8 @@ from rules.matrix import (
 )
 from rules.matrix_view import Grid, MatrixView
 from rules.render import render_book
+
+from .effect import EffectError, diff_markdown, effect_on, effect_text
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="The rule book: list, show, check, render, compare.")
 
@@ -332,18 +334,36 @@ def _same(console: Console, path: Path, lines: list[str], what: str, *, update: 
 def show_diff(
     old: Annotated[str, typer.Argument(metavar="EDITION")],
     new: Annotated[str, typer.Argument(metavar="EDITION")],
-    output: Annotated[str, typer.Option("--format", help="text or json")] = "text",
+    against: Annotated[
+        str, typer.Option("--against", metavar="RESULTS_DIR", help="Also list the runs of a tree that it concerns.")
+    ] = "",
+    output: Annotated[str, typer.Option("--format", help="text, json or markdown")] = "text",
 ) -> None:
-    """Show what differs between two editions: entries, and precisely the launches whose verdict changes."""
-    if output not in ("text", "json"):
-        _fail(f"--format must be text or json, not {output!r}")
+    """Show what differs between two editions: entries, the launches whose verdict changes, and the runs of a tree."""
+    if output not in ("text", "json", "markdown"):
+        _fail(f"--format must be text, json or markdown, not {output!r}")
     before, after = _edition(old), _edition(new)
+    try:
+        effect = effect_on(against, old, new) if against else None
+    except EffectError as error:
+        _fail(str(error), error.code)
     difference = diff_editions(before, after)
     if output == "json":
-        typer.echo(json.dumps(asdict(difference), indent=2))
-        return
+        document = asdict(difference) | ({} if effect is None else {"against": effect})
+        typer.echo(json.dumps(document, indent=2))
+    elif output == "markdown":
+        typer.echo("\n".join(diff_markdown(difference, effect)))
+    else:
+        _show_difference(difference)
+        for line in ("", *effect_text(effect)) if effect is not None else ():
+            typer.echo(line)
+    if effect is not None and effect["unreadable"]:
+        raise typer.Exit(2)
+
+
+def _show_difference(difference: EditionDiff) -> None:
     console = _console()
-    console.print(f"[bold]{old} -> {new}[/bold]")
+    console.print(f"[bold]{difference.old} -> {difference.new}[/bold]")
     for change in difference.entries:
         clause = f" clause {change.clause}" if change.clause else ""
         console.print(f"{change.rule}{clause}, {change.what}:", markup=False)

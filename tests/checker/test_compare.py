@@ -1,0 +1,292 @@
+"""Is a difference larger than the run-to-run noise? The judgement, what may be compared, and how it shows."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from trees import LeafDir, Tree, cases_directory, pair
+
+from submission_checker.cli import main
+from submission_checker.compare.subjects import read_subject
+
+WRITE, READ = "save_checkpoint_io_mean_GB_per_second", "load_checkpoint_io_mean_GB_per_second"
+
+
+def runs(tmp_path: Path, *values: float, metric: str = WRITE, **options: Any) -> list[LeafDir]:
+    """Leaves of equal runs, one an hour, that measured these values."""
+    tree = Tree(tmp_path / "tree")
+    tree.describe()
+    for hour, value in enumerate(values):
+        leaf = tree.add(f"20260701_{hour:02}0000", 10, 10, **options)
+        leaf.edit("summary", {f"/metric/{metric}": value})
+    return tree.leaves
+
+
+def compare(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, dict[str, Any]]:
+    words = [str(a.path if isinstance(a, LeafDir) else a) for a in arguments]
+    code = main(["compare", *words, "--format", "json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def only(document: dict[str, Any]) -> dict[str, Any]:
+    ((metric),) = document["metrics"]
+    return dict(metric)
+
+
+@pytest.mark.parametrize(
+    ("bases", "feature", "ratio", "verdict", "code"),
+    [
+        ([10.0, 12.0], 11.0, 0.0, "inside", 0),
+        ([10.0, 12.0], 13.0, 1.0, "inside", 0),
+        ([10.0, 12.0], 13.5, 1.25, "outside", 1),
+        ([12.0, 10.0], 8.5, 1.25, "outside", 1),
+        ([10.0, 12.0, 14.0], 17.0, 1.25, "outside", 1),
+        ([1000.0, 1000.5], 1001.0, 1.5, "outside", 1),
+        ([10.0, 20.0], 24.0, 0.9, "inside", 0),
+        ([10.0, 10.0], 10.1, None, "undecidable", 2),
+        ([10.0], 30.0, None, "undecidable", 2),
+    ],
+)
+def test_a_feature_is_judged_by_the_floor_of_the_bases(
+    tmp_path: Path,
+    bases: list[float],
+    feature: float,
+    ratio: float | None,
+    verdict: str,
+    code: int,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found, document = compare(capsys, *runs(tmp_path, *bases, feature))
+    metric = only(document)
+    (judged,) = metric["features"]
+    assert (found, judged["verdict"]) == (code, verdict)
+    assert judged["ratio"] == (None if ratio is None else pytest.approx(ratio))
+    if len(bases) > 1:
+        assert metric["floor"] == pytest.approx(max(bases) - min(bases))
+        assert document["chance_of_noise_outside"] == pytest.approx(2 / (len(bases) + 1))
+    else:
+        assert metric["floor"] is None
+
+
+def test_several_features_are_judged_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, document = compare(capsys, *runs(tmp_path, 10.0, 12.0, 11.5, 20.0), "--features", 2)
+    assert code == 1
+    assert [judged["verdict"] for judged in only(document)["features"]] == ["inside", "outside"]
+    assert [run["role"] for run in document["runs"]] == ["base0", "base1", "feature0", "feature1"]
+
+
+def test_a_key_that_differs_stops_it_unless_it_was_declared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    leaves = runs(tmp_path, 10.0, 12.0, 30.0)
+    leaves[2].override("checkpoint.fsync", False)
+    leaves[2].override("reader.read_threads", 4)
+    code, document = compare(capsys, *leaves)
+    assert (code, document["comparable"], document["metrics"]) == (2, False, [])
+    assert document["undeclared"] == {
+        "checkpoint.fsync": ["true", "true", "false"],
+        "reader.read_threads": ["(not stated)", "(not stated)", "4"],
+    }
+    code, document = compare(capsys, *leaves, "--differs", "checkpoint.fsync")
+    assert (code, list(document["undeclared"])) == (2, ["reader.read_threads"])
+    code, document = compare(capsys, *leaves, "--differs", "checkpoint.fsync,reader.")
+    assert (code, document["comparable"], list(document["declared"])) == (
+        1,
+        True,
+        ["checkpoint.fsync", "reader.read_threads"],
+    )
+    code, document = compare(capsys, *leaves, "--differs", "checkpoint.fsync,reader.,model.name")
+    assert document["declared_without_difference"] == ["model.name"]
+
+
+def test_bases_must_be_repeats_of_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    leaves = runs(tmp_path, 10.0, 12.0, 30.0)
+    leaves[1].override("checkpoint.fsync", False)
+    code, document = compare(capsys, *leaves, "--differs", "checkpoint.fsync")
+    assert (code, list(document["undeclared"])) == (2, ["checkpoint.fsync"])
+
+
+@pytest.mark.parametrize(
+    ("pointer", "value", "key"),
+    [
+        ("/args/num_processes", 16, "processes"),
+        ("/accelerator", "b200", "accelerator"),
+        ("/args/data_access_protocol", "object", "api"),
+        ("/args/o_direct", True, "o_direct"),
+        ("/args/model", "llama3-70b", "model"),
+        ("/args/mpi_params", ["--bind-to", "core"], "args.mpi_params"),
+        ("/args/systemname", "other", "args.systemname"),
+        ("/system_info/hosts/0/system", {"kernel_version": "6.8"}, "host.kernel"),
+    ],
+)
+def test_what_belongs_to_the_configuration(
+    tmp_path: Path, pointer: str, value: Any, key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    leaves = runs(tmp_path, 10.0, 12.0, 30.0)
+    leaves[2].edit("metadata", {pointer: value})
+    code, document = compare(capsys, *leaves)
+    assert (code, key in document["undeclared"]) == (2, True)
+
+
+@pytest.mark.parametrize("pointer", ["/args/results_dir", "/args/verbose", "/run_datetime", "/args/_validated_orgname"])
+def test_what_does_not(tmp_path: Path, pointer: str, capsys: pytest.CaptureFixture[str]) -> None:
+    leaves = runs(tmp_path, 10.0, 12.0, 30.0)
+    leaves[2].edit("metadata", {pointer: "other"})
+    assert compare(capsys, *leaves)[1]["comparable"] is True
+
+
+def test_runs_that_overlap_in_time_are_not_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    leaves = runs(tmp_path, 10.0, 12.0, 30.0)
+    leaves[1].edit("metadata", {"/invocation_end_time": "2026-07-01T02:00:30"})
+    code, document = compare(capsys, *leaves)
+    assert code == 2
+    assert document["problems"] == [
+        "base1 20260701_010000 and feature 20260701_020000 overlap in time: "
+        "they ran at once, or are one run given twice"
+    ]
+    code, document = compare(capsys, leaves[0], leaves[0], leaves[2])
+    assert (code, len(document["problems"])) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("file", "pointer", "value", "words"),
+    [
+        ("stats", "/1/save_ckpt10", {}, "10 checkpoints to write were asked for, it shows 9"),
+        ("summary", "/metric", {}, "it states no metric"),
+        ("metadata", "/invocation_end_time", "2026-07-01T01:00:00", "it ends before it starts"),
+    ],
+)
+def test_an_incomplete_run_is_not_compared(
+    tmp_path: Path, file: str, pointer: str, value: Any, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    leaves = runs(tmp_path, 10.0, 12.0, 30.0)
+    leaves[2].edit(file, {pointer: value})
+    code, document = compare(capsys, *leaves)
+    assert code == 2
+    assert any(words in problem and "feature" in problem for problem in document["problems"])
+
+
+def test_a_run_without_its_files_is_incomplete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    leaves = runs(tmp_path, 10.0, 12.0, 30.0)
+    leaves[0].summary.unlink()
+    leaves[1].metadata.write_text("{")
+    problems = compare(capsys, *leaves)[1]["problems"]
+    assert any("base0" in p and "summary.json: there is no such file" in p for p in problems)
+    assert any("base1" in p and "not JSON" in p for p in problems)
+
+
+def test_a_workload_directory_is_compared_with_all_its_leaves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trees = []
+    for day, (written, read) in enumerate(((50.0, 60.0), (52.0, 61.0), (70.0, 60.2))):
+        tree = Tree(tmp_path / str(day))
+        tree.describe()
+        tree.add(f"2026070{day + 1}_100000", 10, 0).edit("summary", {f"/metric/{WRITE}": written})
+        tree.add(f"2026070{day + 1}_100510", 0, 10).edit("summary", {f"/metric/{READ}": read})
+        trees.append(tree)
+    code, document = compare(capsys, *(tree.workload for tree in trees))
+    verdicts = {metric["name"]: metric["features"][0]["verdict"] for metric in document["metrics"]}
+    assert (code, verdicts) == (1, {WRITE: "outside", READ: "inside"})
+    assert [len(run["leaves"]) for run in document["runs"]] == [2, 2, 2]
+
+
+def test_a_tag_spells_out_every_dimension_defaults_included(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, document = compare(capsys, *runs(tmp_path, 10.0, 12.0, 30.0))
+    assert document["runs"][0]["tag"] == (
+        "family=checkpointing model=llama3-8b command=run division=closed processes=8 hosts=1 tensor=1 pipeline=1 "
+        "data=8 zero_stage=3 accelerator=(not stated) api=file o_direct=false"
+    )
+
+
+def test_the_text_names_method_source_and_the_chance_of_noise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    leaves = runs(tmp_path, 10.0, 12.0, 30.0)
+    assert main(["compare", *(str(leaf.path) for leaf in leaves)]) == 1
+    text = capsys.readouterr().out
+    assert text.splitlines()[-1] == "0 inside, 1 outside, 0 undecidable"
+    for words in ("method: floor = largest - smallest", "Wilks 1941", "up to 67%", "+19", "9.5"):
+        assert words in text
+
+
+class Page(HTMLParser):
+    """Collects the tags of a page, and its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_page_holds_a_plot_and_escapes_what_a_tree_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = "<script>alert(1)</script>\"'&"
+    leaves = runs(tmp_path, 10.0, 12.0, 30.0, metric=hostile.replace("/", "~"))
+    leaves[2].edit("metadata", {"/args/systemname": hostile})
+    output = tmp_path / "page.html"
+    words = [*(str(leaf.path) for leaf in leaves), "--differs", "args.systemname"]
+    assert main(["compare", *words, "--format", "html", "--output", str(output)]) == 1
+    source = output.read_text()
+    page = Page()
+    page.feed(source)
+    assert "script" not in page.tags
+    assert hostile in page.text
+    assert not any(text in source for text in ("http:", "https:", "src="))
+    start, end = source.index("<svg"), source.index("</svg>") + len("</svg>")
+    svg = ElementTree.fromstring(source[start:end])
+    assert [circle.get("class") for circle in svg.iter("circle")] == ["base", "base", "outside"]
+    band = next(svg.iter("rect"))
+    centre = float(band.get("x", "")) + float(band.get("width", "")) / 2
+    assert centre == pytest.approx(float(next(svg.iter("line")).get("x1", "")), abs=0.2)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["{leaf}"], ["{leaf}", "{tmp}"], ["{leaf}", "{tmp}/none"], ["{leaf}", "{leaf}", "--features", "2"]]
+)
+def test_what_cannot_be_compared_is_a_usage_error(
+    tmp_path: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    leaf = runs(tmp_path / "runs", 10.0)[0].path
+    (tmp_path / "empty").mkdir()
+    words = [word.format(leaf=leaf, tmp=tmp_path / "empty") for word in arguments]
+    assert main(["compare", *words]) == 2
+    assert capsys.readouterr().err.startswith("submission-checker: ")
+
+
+def test_nothing_is_written_into_a_run(tmp_path: Path) -> None:
+    leaves = runs(tmp_path, 10.0, 12.0, 30.0)
+    words = [str(leaf.path) for leaf in leaves]
+    assert main(["compare", *words, "--output", str(leaves[0].path / "out.txt")]) == 2
+    assert not (leaves[0].path / "out.txt").exists()
+
+
+def test_a_warm_up_run_is_no_repeat() -> None:
+    base = cases_directory() / "08-train-unet3d-complete" / "tree"
+    found = sorted(base.glob("closed/*/results/*/training/unet3d"))
+    if not found:
+        pytest.skip(f"no training case in {cases_directory()}")
+    subject = read_subject(str(found[0]), "base0")
+    assert len(subject.leaves) == 6
+    assert subject.left_out == [subject.leaves[0].path]
+    assert subject.metrics["train_au_mean_percentage"] == pytest.approx(
+        sum(leaf.metrics["train_au_mean_percentage"] for leaf in subject.leaves[1:]) / 5
+    )
+
+
+def test_a_legal_pair_is_complete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree = pair(tmp_path / "tree")
+    for leaf, metric in zip(tree.leaves, (WRITE, READ), strict=True):
+        leaf.edit("summary", {f"/metric/{metric}": 1.0})
+    _, document = compare(capsys, tree.workload, tree.workload)
+    assert not any("not complete" in problem for problem in document["problems"])
