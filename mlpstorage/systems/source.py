@@ -23,6 +23,7 @@ except ImportError:  # libyaml is optional in PyYAML
 
 MAX_DEPTH = 50
 """Levels of nesting; the format has nine."""
+_PLAIN = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 Location = tuple[str | int, ...]
 
 
@@ -101,6 +102,8 @@ class _Reader:
 
     def _value(self, node: Any, location: Location) -> Any:
         self.lines.setdefault(location, node.start_mark.line + 1)
+        if not isinstance(node, yaml.ScalarNode) and node.tag not in _PLAIN:
+            raise _RefusedError(f"it is not YAML: line {node.start_mark.line + 1}: the tag {node.tag} is not read")
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, location)
         if isinstance(node, yaml.SequenceNode):

@@ -78,7 +78,9 @@ def _fields(model: type[BaseModel], shape: Shape, path: tuple[str, ...], indent:
 
 
 def _comment(field: FieldInfo, indent: str) -> Iterator[str]:
-    """Description and, of a single value, what is legal."""
+    """Description and, of a single value, what is legal. None at the top, where it would look like an optional line."""
+    if not indent:
+        return
     text = str(field.description)
     if model_of(field.annotation) is None:
         items = item_type(field.annotation)
