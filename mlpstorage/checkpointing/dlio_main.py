@@ -89,6 +89,8 @@ def origin() -> dict[str, Any]:
         return {}
     direct = json.loads(recorded)
     address = re.sub(r"://[^/@]*@", "://", str(direct.get("url") or ""))
+    if address.startswith("file:"):
+        address = "local directory"  # where it lay on that machine says nothing to others
     return {"source": address or None, "commit": direct.get("vcs_info", {}).get("commit_id")}
 
 

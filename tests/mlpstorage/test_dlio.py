@@ -24,6 +24,8 @@ from test_replay import different, runs_read
 
 from mlpstorage.checkpointing import command
 from mlpstorage.checkpointing.launch import launch_workload
+from mlpstorage.results import manifest
+from submission_checker.scan import Options, check
 
 pytestmark = pytest.mark.usefixtures("mpirun")
 
@@ -84,7 +86,7 @@ def test_the_leaf_holds_what_a_submission_needs(completed: tuple[Path, str]) -> 
         "checkpointing_run.stdout.log", "checkpointing_run.stderr.log", "summary.json", "dlio.log", "0_output.json",
         "1_output.json", "0_per_epoch_stats.json", "1_per_epoch_stats.json", "fs_separation.json", "dlio_config",
         "dlio_config/config.yaml", "dlio_config/hydra.yaml", "dlio_config/overrides.yaml",
-        f"checkpointing_{leaf.name}_metadata.json",
+        f"checkpointing_{leaf.name}_metadata.json", ".mlps-code-image", "provenance.json",
     } == set(listing(leaf))  # fmt: skip
 
 
@@ -131,6 +133,30 @@ def test_the_reader_finds_the_facts_that_the_gate_judged(completed: tuple[Path, 
     assert isinstance(read.stated_parameters, list)
     for item in read.stated_parameters:
         assert item.config == item.overrides == item.command, item.name
+
+
+def test_what_the_run_says_of_its_code_passes_the_checker(completed: tuple[Path, str], tmp_path: Path) -> None:
+    """The results directory as the run left it, moved to where submitted results lie."""
+    results = completed[0].parents[6]
+    shutil.copytree(results / "code-images", tmp_path / "code-images")
+    shutil.copytree(results / "whatif", tmp_path / "open")
+    (organisation,) = (tmp_path / "open").iterdir()
+    manifest.write(organisation, "open", "3.0", 3, "test")
+    for edition in ("3.0", "4.0-draft"):
+        report = check(tmp_path, Options(edition=edition))
+        assert not report.faults
+        own = [rule for rule in report.tally if rule.startswith(("CHECK", "PROV", "EDN"))]
+        assert {"CHECK-01", "CHECK-02", "CHECK-03", "CHECK-04"} <= set(own)
+        assert [f for f in report.findings if f.rule in own and f.severity.value != "info"] == []
+        assert report.tally["CHECK-02"]["pass"] >= 1
+    leaf = next(organisation.glob("results/*/checkpointing/*/*"))
+    stamp = json.loads((leaf / "provenance.json").read_text())
+    assert stamp["tool"]["code_image"] == (leaf / ".mlps-code-image").read_text()
+    (leaf / ".mlps-code-image").write_text("md5-tree-v2:" + "0" * 32)
+    (image,) = (tmp_path / "code-images").glob("code-*")
+    (image / "mlpstorage/cli.py").write_text("changed")
+    report = check(tmp_path, Options(edition="4.0-draft"))
+    assert {"CHECK-01", "CHECK-02", "PROV-01"} <= {f.rule for f in report.findings if f.severity.value == "error"}
 
 
 def test_probed_facts_are_judged_and_told(completed: tuple[Path, str]) -> None:
