@@ -477,7 +477,7 @@ class _Walker:
         levels = layout.FAMILY_LEVELS[family]
         above = len(levels) - (layout.COMMAND in levels)
         for below in self._below(entries, above, len(LEVELS), misplaced, obstacles):
-            workload, level = below.rpartition("/")[2], len(LEVELS) + above
+            workload, level = below.rpartition("/")[2], below.count("/") + 1
             if layout.COMMAND not in levels:
                 only = self.level(below, layout.RUN, division, system_path, workload, misplaced, obstacles, level)
                 yield WorkloadDirectory(
@@ -508,13 +508,16 @@ class _Walker:
     def _below(
         self, entries: Entries, depth: int, level: int, misplaced: list[str], obstacles: list[Obstacle]
     ) -> Iterator[str]:
-        """Paths of the directories ``depth`` levels below."""
+        """Paths of the directories ``depth`` levels below, or above that where runs lie there."""
         for name in self.inside(entries, level):
             path = f"{entries.path}/{name}"
             if depth == 1:
                 yield path
                 continue
             listed = self.entries(path, obstacles)
+            if layout.RUN in listed.directories:  # the printed diagrams omit the engine of a vector database
+                yield path
+                continue
             misplaced += _stamped_paths(listed)
             yield from self._below(listed, depth - 1, level + 1, misplaced, obstacles)
 

@@ -413,3 +413,14 @@ def test_a_lone_run_is_judged(tmp_path: Path) -> None:
     tree.runs[0].edit("summary.json", {"/recall": True})
     report = check(tree.runs[0].path, Options())
     assert [f.rule for f in report.findings if f.severity.value == "error"] == ["5.3.2"]
+
+
+@pytest.mark.parametrize("index", ["DISKANN", "HNSW"])
+def test_the_engine_level_may_be_omitted(tmp_path: Path, index: str) -> None:
+    tree = complete(tmp_path / "t", index=index)
+    family = tree.directory.parents[1]
+    tree.directory.rename(family / index)
+    tree.directory.parent.rmdir()
+    assert brief(tree) == {}
+    report = check(tree.root, Options())
+    assert report.leaves == 5

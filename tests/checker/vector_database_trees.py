@@ -1,4 +1,4 @@
-"""Small vector-database trees of invented leaves, in the shapes that tools of the v3.0 round left, and ways to spoil."""
+"""Small vector-database trees of invented leaves, in the shapes that tools of the round left; ways to spoil them."""
 
 from __future__ import annotations
 
