@@ -416,14 +416,14 @@ class _Walker:
                 if RESULTS in below.directories or SYSTEMS in below.directories:
                     nested.append(other)
         results, systems = None, None
-        if SYSTEMS in entries.directories and not self.leaves_out(SYSTEMS, 2):
+        if SYSTEMS in entries.directories:
             systems = self.entries(f"{path}/{SYSTEMS}", obstacles, unread=_none)
         code = LEGACY in entries.directories
-        if RESULTS in entries.directories and not self.leaves_out(RESULTS, 2):
+        if RESULTS in entries.directories:
             listed = self.entries(f"{path}/{RESULTS}", obstacles)
             misplaced += _stamped_paths(listed)
             results = tuple(name for name in listed.visible if not _stamped(name))
-            for system in self.inside(listed, 3):
+            for system in self.inside(listed, 3) if not self.leaves_out(RESULTS, 2) else ():
                 code |= self.system(division, name, system)
         self.listing.submitters.append(
             SubmitterDirectory(

@@ -98,6 +98,8 @@ def check(
         _add(report, part)
         if found is not None:
             found(part.findings)
+    for rule in edition.rules:  # one that had no subject is listed with nothing but zeros
+        report.tally.setdefault(rule.id, Counter())
     report.sort()
     return report
 

@@ -237,7 +237,8 @@ class _LeafReader:
         self.family = family
         self.path = clean(leaf.path)
         self.expected = layout.metadata_name(leaf.name, family)
-        self.metadata_files = [name for name in leaf.files if name.endswith(layout.METADATA_SUFFIX)]
+        names = sorted((*leaf.files, *leaf.directories))
+        self.metadata_files = [name for name in names if name.endswith(layout.METADATA_SUFFIX)]
         self.metadata = self._open(root, self._metadata_name())
         self.summary = self._open(root, layout.SUMMARY)
 
@@ -249,7 +250,7 @@ class _LeafReader:
         path = f"{self.leaf.path}/{name}"
         if self.leaf.problem:
             return Document(clean(path), "refused", f"{UNLISTED}:{self.path}", self.leaf.problem)
-        if name not in self.leaf.files:
+        if name not in self.leaf.files and name not in self.leaf.directories:
             return Document(clean(path), "missing", f"file:{clean(path)}", "there is no such file")
         return read_json(root, path, placeholder=f"placeholder:{self.path}", keep=True)
 
@@ -342,7 +343,9 @@ class _LeafReader:
     def _holds(self, pattern: str) -> bool:
         if pattern.endswith("/"):
             return pattern[:-1] in self.leaf.directories or pattern[:-1] in self.leaf.files
-        return any(fnmatchcase(name, pattern) for name in self.leaf.files)
+        # What readers open is there, whatever it is: they tell by themselves that it is no file.
+        names = (*self.leaf.files, *(name for name in self.leaf.directories if name.endswith(".json")))
+        return any(fnmatchcase(name, pattern) for name in names)
 
     def _cause(self, name: str) -> str:
         return f"file:{self.path}/{clean(name)}"

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,21 +55,16 @@ def test_exit_codes(clean: Tree, spoilt: Tree, capsys: pytest.CaptureFixture[str
     assert run(capsys, spoilt.root, "--submitter", "globex", "--fail-on", "warning")[0] == 1
 
 
-@pytest.mark.parametrize("make", ["nothing", "empty", "file", "no systems", "no leaves", "stub leaf"])
+@pytest.mark.parametrize("make", ["nothing", "empty", "file", "no submitter"])
 def test_nothing_found_is_never_a_success(tmp_path: Path, make: str, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "tree"
     if make == "file":
         target.write_text("x")
     elif make != "nothing":
         target.mkdir()
-    if make == "no systems":
-        (target / "closed" / "acme" / "results").mkdir(parents=True)
-    if make == "no leaves":
-        (target / "closed" / "acme" / "results" / "s" / "checkpointing" / "llama3-8b").mkdir(parents=True)
-    if make == "stub leaf":
-        leaf = target / "closed" / "acme" / "results" / "s" / "checkpointing" / "llama3-8b" / "20260701_100000"
-        leaf.mkdir(parents=True)
-        (leaf / ".mlps-code-image").write_text("x")
+    if make == "no submitter":
+        (target / "closed").mkdir()
+        (target / "closed" / "README.md").write_text("x")
     code, out, err = run(capsys, target)
     assert (code, out) == (2, "")
     assert err.startswith("submission-checker: ")
@@ -76,10 +72,10 @@ def test_nothing_found_is_never_a_success(tmp_path: Path, make: str, capsys: pyt
 
 def test_an_unlisted_directory_is_no_success(clean: Tree, capsys: pytest.CaptureFixture[str]) -> None:
     class Closed(scan.Root):
-        def list(self, relative: str) -> tuple[list[str], list[str]]:
+        def survey(self, relative: str) -> tuple[Sequence[str], Sequence[str], Sequence[tuple[str, str]]]:
             if relative.endswith("/locked"):
                 raise PermissionError(13, "Permission denied")
-            return super().list(relative)
+            return super().survey(relative)
 
     (clean.root / "closed" / "locked").mkdir()
     original = scan.Root
@@ -89,6 +85,7 @@ def test_an_unlisted_directory_is_no_success(clean: Tree, capsys: pytest.Capture
     finally:
         scan.Root = original  # type: ignore[misc]
     assert code == 2
+    assert "WARNING TREE-01 readableDirectories" in out
     assert "Not checked: closed/locked: Permission denied" in out
     assert out.splitlines()[-1].startswith("INCOMPLETE: ")
 
@@ -198,7 +195,7 @@ def test_a_selected_rule_that_a_missing_file_leaves_open_is_not_silent(
     clean.leaves[0].summary.unlink()
     code, report = json_of(capsys, clean.root, "--select", "4.3.4")
     assert code == 1
-    assert [finding["rule"] for finding in report["findings"]] == ["READ-01"]
+    assert [finding["rule"] for finding in report["findings"]] == ["2.1.25"]
 
 
 @pytest.mark.parametrize(

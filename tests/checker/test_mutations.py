@@ -144,7 +144,10 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
     "capability no truth value": (describe(multi_host="yes"), [("4.7.4", "error")]),
     "other division recorded": (edit("metadata", {"/args/mode": "open"}), [("X4.1", "error")]),
     "other verdict recorded": (edit("metadata", {"/verification": "Close"}), [("X4.1", "error")]),
-    "other model's directory": (lambda tree: rename_workload(tree, "llama3-8b_b200"), [("X4.2", "error")]),
+    "other model's directory": (
+        lambda tree: rename_workload(tree, "llama3-8b_b200"),
+        [("2.1.21", "error"), ("X4.2", "error")],
+    ),
 }
 
 
@@ -153,7 +156,7 @@ COMBINED: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
         edit("metadata", {"/system_info/hosts/0/memory/total": 400 * GIB}),
         [("4.3.1", "warning")],
     ),
-    "two combined": (second_combined, [("4.7.1", "error")]),
+    "two combined": (second_combined, [("2.1.24", "warning"), ("4.7.1", "error")]),
     "remap time with one invocation": (
         describe(remap_time_in_seconds=20, simultaneous_read=False),
         [("4.7.3", "warning")],
@@ -239,7 +242,9 @@ def test_spoilt_open_run(tmp_path: Path, name: str) -> None:
 def test_every_rule_of_the_edition_is_violated_by_some_spoilt_tree() -> None:
     fired = {rule for table in (PAIR, COMBINED, OPEN) for _, expected in table.values() for rule, _ in expected}
     fired.add("READ-01")  # test_hostile.py
-    assert fired >= {rule.id for rule in rules.load_edition("3.0").rules if rule.id.startswith(("4.", "X4.", "READ"))}
+    assert fired >= {
+        rule.id for rule in rules.load_edition("3.0").rules if rule.id.startswith(("4.", "X4.", "READ-01"))
+    }
 
 
 @pytest.mark.parametrize("model", ["llama3-8b", "llama3-70b"])
