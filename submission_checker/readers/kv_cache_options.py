@@ -272,13 +272,14 @@ class OptionReader:
         self.sheet.put("expected_results", self.ranks * self.trials, self._results_at)
         self.sheet.put("missing_results", self.unusable.count, self._results_at)
         declared, wrong = self._declared()
-        if self.summary.ok:
+        listed = self.summary.list(f"/options/{self.name}/missing_files")
+        if isinstance(listed, Absence) and listed.reason is not Reason.KEY_ABSENT:
+            self.sheet.put("undeclared", listed)
+            self.sheet.put("wrongly_declared", listed)
+        else:
             names = [derived.name_of((self.number, *place)) for place in self.unusable if place not in declared]
             self.sheet.put("undeclared", names, self._results_at)
             self.sheet.put("wrongly_declared", wrong, self.summary.source(f"/options/{self.name}/missing_files"))
-        else:
-            self.sheet.put("undeclared", self.summary.absence("/options"))
-            self.sheet.put("wrongly_declared", self.summary.absence("/options"))
         self._put("partial_failure", self.files.optional(self.summary.bool(f"/options/{self.name}/partial_failure")))
         self._put("failures", self.files.optional(self.summary.read("/trial_failures", self._failures)))
         self._put("in_summary", self._in_summary())
