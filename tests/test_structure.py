@@ -11,6 +11,8 @@ from rules.tables import load_table
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("rules", "mlpstorage", "submission_checker")
+FORMATS = ("mlpstorage.results", "mlpstorage.systems")
+"""Packages that know how files look, which the checker may use."""
 SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 
 
@@ -45,8 +47,10 @@ def test_imports_run_one_way(path):
             assert root != "submission_checker", name
             if "results" in path.parts:
                 assert not name.startswith("mlpstorage.") or name.startswith("mlpstorage.results"), name
+            elif "systems" in path.parts:
+                assert not name.startswith("mlpstorage.") or name.startswith(FORMATS), name
         elif root == "mlpstorage":
-            assert name in ("mlpstorage", "mlpstorage.results") or name.startswith("mlpstorage.results."), name
+            assert name == "mlpstorage" or name.startswith(FORMATS), name
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=module)

