@@ -251,16 +251,20 @@ def compare_template(
 
 
 def describe_overrides(
-    model: str, accelerator: str, values: Mapping[str, str], typed: Iterable[str] | None
+    model: str, accelerator: str, values: Mapping[str, str], typed: Iterable[str] | None, *, from_file: bool = False
 ) -> list[Override]:
-    """Every overridden key with its reference value and its origin; ``typed`` is None where that is not recorded."""
+    """Every overridden key with its reference value and its origin.
+
+    ``typed`` is None where that is not recorded; ``from_file``: keys that nobody typed may come from a file of the
+    user's as well as from the tool.
+    """
     reference = reference_workload(model, accelerator)
     by_user = None if typed is None else {plain_key(key) for key in typed}
 
     def origin(key: str) -> Origin:
-        if by_user is None:
-            return "not recorded"
-        return "user" if plain_key(key) in by_user else "tool"
+        if by_user is not None and plain_key(key) in by_user:
+            return "user"
+        return "not recorded" if by_user is None or from_file else "tool"
 
     return [
         Override(name=key, value=values[key], default=reference.get(plain_key(key), NOT_SET), origin=origin(key))

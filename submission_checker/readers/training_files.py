@@ -24,6 +24,9 @@ DATASIZE = "datasize"
 DATAGEN = "datagen"
 MAX_KEYS = 2000
 """Overridden keys of a leaf; real ones have about ten."""
+HIDDEN = "(hidden)"
+"""Stands for the value of a key that looks like a credential: no report repeats it."""
+_SECRET = re.compile(r"secret|passw|token|credential|(access|api|private)_?key", re.IGNORECASE)
 _METADATA = re.compile(rf"{layout.TRAINING}_.*_metadata\.json")
 STDOUT_LOG = f"{layout.TRAINING}_run.stdout.log"
 
@@ -113,7 +116,7 @@ class TrainingDocuments(LeafDocuments):
         found = self.metadata.mapping("/override_parameters")
         if isinstance(found, Absence):
             return found
-        flat = {clean(name): clean(value) for name, value in flatten(found.value).items()}
+        flat = _shown(flatten(found.value))
         if len(flat) > MAX_KEYS:
             return self.metadata.invalid(
                 "/override_parameters", f"it has {len(flat)} keys; at most {MAX_KEYS} are read"
@@ -123,7 +126,7 @@ class TrainingDocuments(LeafDocuments):
     @cached_property
     def passed_overrides(self) -> dict[str, str]:
         """Workload overrides of overrides.yaml, canonical values."""
-        return {clean(key): clean(canonical(value)) for key, value in self.stated_overrides.items()}
+        return _shown({key: canonical(value) for key, value in self.stated_overrides.items()})
 
     def overrides_found(self, model: Any, accelerator: Any) -> Found[list[Override]]:
         """All overridden keys, from metadata and overrides.yaml together, with origin and reference value."""
@@ -140,8 +143,9 @@ class TrainingDocuments(LeafDocuments):
             values.setdefault(key, "(typed, not passed on)")
         if len(values) > MAX_KEYS:
             return self.metadata.invalid("/args/params", f"{len(values)} keys; at most {MAX_KEYS} are read")
-        names = ["" if isinstance(name, Absence) else name for name in (model, accelerator)]
-        return Reading(describe_overrides(names[0], names[1], values, typed), source)
+        from_file = self.metadata.has("/args/config_file")
+        names = ["" if isinstance(name, Absence) else str(name) for name in (model, accelerator)]
+        return Reading(describe_overrides(names[0], names[1], values, typed, from_file=from_file), source)
 
     def host_slots(self) -> list[tuple[str, int | None]] | None:
         """Hosts with their slots of the executed command's -host list; None where it names none."""
@@ -155,6 +159,11 @@ class TrainingDocuments(LeafDocuments):
     def named_hosts(self) -> Found[int]:
         """Distinct clients of ``args.hosts``."""
         return self.metadata.read("/args/hosts", _count_hosts)
+
+
+def _shown(overrides: dict[str, str]) -> dict[str, str]:
+    """Overrides as they may be printed."""
+    return {clean(key): HIDDEN if _SECRET.search(key) else clean(value) for key, value in overrides.items()}
 
 
 def _count_hosts(value: Any) -> int:

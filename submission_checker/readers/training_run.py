@@ -111,7 +111,7 @@ class RunReader:
         self._put("named_hosts", self.files.named_hosts())
         slots = self.files.host_slots()
         source = self.metadata.source("/executed_command")
-        absent = self.metadata.key_absent("/executed_command")
+        absent = self._not_recorded("executed_command", "the executed command names no hosts")
         self._put("commanded_hosts", absent if slots is None else Reading(len(slots), source))
         names = ("least_ranks_on_host", "most_ranks_on_host", "placed_ranks")
         counts = [count for _, count in slots or ()]
@@ -146,8 +146,12 @@ class RunReader:
         """3.1.2: the measured memory of all clients, the larger of two measurements; else what was declared."""
         summed = self.summary.read("/host_memory_GB", _sum_of_memory)
         collected = self.metadata.int("/system_info/total_memory_bytes")
+        seen = self.metadata.int("/system_info/num_hosts")
+        hosts = self._value("num_hosts")
         if isinstance(collected, Absence) and collected.reason is Reason.KEY_ABSENT:
             collected = self._not_recorded("system_info", "the tool collected no host facts")
+        elif isinstance(seen, Reading) and not isinstance(hosts, Absence) and seen.value != hosts:
+            collected = self._not_recorded("system_info", f"host facts of {seen.value} of {hosts} hosts are there")
         declared = self._declared()
         self._put("summary_memory_bytes", summed)
         self._put("collected_memory_bytes", collected)

@@ -378,6 +378,25 @@ def test_a_rejected_parameter_says_what_where_from_and_what_is_allowed(tree: Tra
     assert "OPEN allows it" in messages[0]
 
 
+def test_a_key_from_a_file_is_not_called_the_tools(tree: TrainingTree) -> None:
+    override("train.epochs", 5, typed=False)(tree)
+    edit("metadata", {"/args/config_file": "my.yaml"})(tree)
+    (finding,) = [f for f in judged(tree) if f.clause == "changed"]
+    assert "origin: not recorded" in finding.message
+
+
+def test_credentials_are_not_repeated(tree: TrainingTree) -> None:
+    override("storage.storage_options.secret_access_key", "abc123")(tree)
+    assert findings(tree) == [("3.6.2", "error", "changed")]
+    assert not [f for f in judged(tree) if "abc123" in f.model_dump_json()]
+
+
+def test_host_facts_of_some_hosts_only_are_no_measurement(tmp_path: Path) -> None:
+    tree = TrainingTree(tmp_path, hosts=4, memory_gib=125.0).build()
+    edit("metadata", {"/system_info/num_hosts": 1, "/system_info/total_memory_bytes": 125 * 2**30})(tree)
+    assert findings(tree) == []
+
+
 @pytest.mark.parametrize(
     "params",
     [["train.epochs=5"], [["train.epochs=5"]], "train.epochs=5", ["train.epochs=a=b=c"]],

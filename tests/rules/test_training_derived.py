@@ -214,6 +214,8 @@ def test_overrides_carry_origin_and_reference():
         "train.epochs": ("user", "5"),
     }
     assert {o.origin for o in describe_overrides("unet3d", "b200", values, None)} == {"not recorded"}
+    origins = [o.origin for o in describe_overrides("unet3d", "b200", values, {"train.epochs"}, from_file=True)]
+    assert origins == ["not recorded", "not recorded", "user"]
 
 
 def test_keys_that_nobody_overrode_stand_beside_the_template():
