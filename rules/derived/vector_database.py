@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..facts.vector_database import Recomputed, RunParameter
+from ..facts.vector_database import RunParameter
 from ..tables import reference_rows
 from .checkpointing import NOT_SET, canonical
 
@@ -46,12 +46,9 @@ def throughput_deviation(qps: float, seconds: float, queries: int) -> float:
     return abs(qps * seconds - queries)
 
 
-def recomputed(name: str, claimed: float, claimed_at: str, found: float, origin: str) -> Recomputed:
-    """A reported number beside another reading of it, with their difference over the larger one (X5.2)."""
-    deviation = abs(claimed - found) / max(abs(claimed), abs(found), _LEAST)
-    return Recomputed(
-        name=name, claimed=claimed, claimed_at=claimed_at, found=found, origin=origin, deviation=deviation
-    )
+def deviation(claimed: float, found: float) -> float:
+    """The difference of a reported number and another reading of it, over the larger one (X5.2)."""
+    return abs(claimed - found) / max(abs(claimed), abs(found), _LEAST)
 
 
 @dataclass(frozen=True, slots=True)

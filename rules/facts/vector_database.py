@@ -37,6 +37,9 @@ class Recomputed(Record):
     claimed: float = fact("Value that is reported.", known=Known.RUN)
     claimed_at: str = fact("Where it is reported.", known=Known.RUN)
     found: float = fact("Value that the other files give.", known=Known.RUN)
+    kind: Literal["results", "batches"] = fact(
+        "Read from results (of the benchmark, of ranks), or computed from the logged batches.", known=Known.RUN
+    )
     origin: str = fact("What it was computed from.", known=Known.RUN)
     deviation: float = fact("Difference of the two over the larger one.", known=Known.RUN)
 
@@ -93,7 +96,7 @@ class VectorDatabaseRun(FactModel):
     p99_ms: Fact[Float] = fact("99th percentile of the latency.", known=Known.RUN, unit="ms")
     p999_ms: Fact[Float] = fact("99.9th percentile of the latency.", known=Known.RUN, unit="ms")
     max_ms: Fact[Float] = fact("Largest latency.", known=Known.RUN, unit="ms")
-    failed_batches: Fact[Int] = fact("Batches that failed; they are counted as queries.", known=Known.RUN)
+    failed_batches: Fact[Int] = fact("Batches that failed, counted all the same.", known=Known.RUN, unit="batches")
     recall: Fact[Float] = fact("Mean recall over the queries evaluated.", known=Known.RUN)
     recall_max: Fact[Float] = fact("Largest recall of a query; the recall itself where only that is.", known=Known.RUN)
     recall_queries: Fact[Int] = fact("Queries that the recall was evaluated on.", known=Known.RUN, unit="queries")

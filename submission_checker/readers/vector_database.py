@@ -167,14 +167,21 @@ class _WorkloadReader:
         self.sheet.put("files", files, Source(load.path))
 
     def _build(self, load: LoadDocuments) -> None:
-        """What is recorded of the index build. A build time in the summary shows that it ended."""
+        """What is recorded of the index build. A build time in the summary shows that it ended.
+
+        Where the vectors inserted are not recorded for want of the logs either, that is the one cause.
+        """
         log, text = load.load_log, load.log
+        inserted = self.sheet.get("inserted")
         seconds = load.summary.float("/index_build_seconds")
         timed = isinstance(seconds, Reading) and seconds.value > 0
         silent = not log.started and not log.finished
         if isinstance(text, Absence) and text.reason is Reason.PLACEHOLDER and not timed:
             for name in ("index_build", "compacted"):
                 self.sheet.put(name, text)
+        elif isinstance(text, Absence) and not timed and isinstance(inserted, Absence):
+            for name in ("index_build", "compacted"):
+                self.sheet.put(name, inserted)
         elif silent or isinstance(text, Absence):
             state = "complete" if timed else "unrecorded"
             source = seconds.source if isinstance(seconds, Reading) and timed else Source(load.path)

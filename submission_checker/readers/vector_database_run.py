@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 from mlpstorage.results import dlio, layout
 from mlpstorage.results.document import Document, Found, InvalidValueError, Reading, as_float, as_int, first_of
@@ -313,7 +313,6 @@ class _RunReader:
 
     def _recomputed(self) -> None:
         """X5.2: each reported number beside the reading that differs most from it."""
-        worst: dict[str, Recomputed] = {}
         claimed: dict[str, tuple[float, Source]] = {
             key: (found.value, found.source)
             for key in (*METRICS, "total_time_seconds")
@@ -323,25 +322,36 @@ class _RunReader:
             value = self.sheet.get(name)
             if not isinstance(value, Absence):
                 claimed[key] = (float(value), self.sheet.sources[name])
+        worst: dict[tuple[str, str], Recomputed] = {}
 
-        def compare(found: Iterator[tuple[str, float]], origin: str) -> None:
-            for key, value in found:
-                if key in claimed:
-                    number, source = claimed[key]
-                    item = derived.recomputed(key, number, str(source), value, origin)
-                    if key not in worst or item.deviation > worst[key].deviation:
-                        worst[key] = item
+        def compare(kind: Literal["results", "batches"], found: Mapping[str, float], origin: str) -> None:
+            for key, value in found.items():
+                if key not in claimed:
+                    continue
+                number, source = claimed[key]
+                deviation = derived.deviation(number, value)
+                if (key, kind) not in worst or deviation > worst[key, kind].deviation:
+                    worst[key, kind] = Recomputed(
+                        name=key,
+                        claimed=number,
+                        claimed_at=str(source),
+                        found=value,
+                        kind=kind,
+                        origin=origin,
+                        deviation=deviation,
+                    )
 
         others = [document for document in self.files.native if document.ok]
         if self.summary.ok and others:
-            compare(self._numbers_of(others[0], claimed), others[0].path)
+            compare("results", dict(self._numbers_of(others[0], claimed)), others[0].path)
         parts = self._rank_parts()
-        compare(iter(derived.rank_totals(parts).items()), f"the parts of {len(parts)} ranks")
+        compare("results", derived.rank_totals(parts), f"the sum over {len(parts)} ranks")
         batches, tables = self.files.batches()
-        compare(iter(derived.batch_totals(batches).items()), f"the logged batches of {tables} processes")
+        compare("batches", derived.batch_totals(batches), f"the {len(batches)} batches of {tables} processes")
         self.sheet.put("recomputed", list(worst.values()), Source(self.path))
 
-    def _numbers_of(self, document: Document, keys: Any) -> Iterator[tuple[str, float]]:
+    @staticmethod
+    def _numbers_of(document: Document, keys: Iterable[str]) -> Iterator[tuple[str, float]]:
         for key in keys:
             found = _recall_in(document, "/recall") if key == "recall" else document.float(f"/{key}")
             if isinstance(found, Reading):
@@ -366,7 +376,7 @@ class _RunReader:
         queries = best_of(metadata.int("/args/queries"), metadata.int("/queries"), config.int("/total_queries"))
         self._put("runtime_asked", self._recorded("runtime_asked", runtime))
         self._put("queries_asked", self._recorded("queries_asked", queries))
-        both = isinstance(runtime, Reading) and isinstance(queries, Reading)
+        both = isinstance(runtime, Reading) and isinstance(queries, Reading) and queries.value > 0
         self._of_metadata("both_bounds", both)
         mode = best_of(metadata.text("/args/benchmark_mode"), metadata.text("/benchmark_mode"))
         if isinstance(mode, Reading):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from trees import DELETE
+from trees import DELETE, cases_directory
 from vector_database_trees import FIRST_RUN, Leaf, Spoil, Tree, both, complete, each_run, edit, edit_load, mpi, native
 
 import rules
@@ -132,7 +135,11 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
     ),
     "no load": (lambda tree: shutil.rmtree(tree.directory / "datagen"), {"5.2.1 warning": 1}),
     "no log of the load": (lambda tree: tree.loads[0].remove(LOAD_LOG),
-                           {"5.2.1 warning": 1, "5.2.2 warning": 1}),
+                           {"5.2.1 warning": 1}),
+    "no log of the load, but a summary": (
+        both(lambda tree: tree.loads[0].remove(LOAD_LOG),
+             lambda tree: tree.loads[0].write("summary.json", {"num_vectors": 1000000, "inserted_vectors": 1000000})),
+        {"5.2.2 warning": 1}),
     "the index is not finished": (
         lambda tree: tree.loads[0].write(
             LOAD_LOG,
@@ -222,6 +229,9 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
     ),
     "a latency by hand": (
         edit("summary.json", {"/p95_latency_ms": 50.0}), {"X5.2 error": 1}),
+    "a latency by hand, in both files": (
+        both(edit("summary.json", {"/p95_latency_ms": 50.0}), edit("statistics.json", {"/p95_latency_ms": 50.0})),
+        {"X5.2 warning": 1}),
     "an incomplete ground truth": (
         edit("result_verdict.json", {"/flat_setup/coverage": 0.98, "/flat_setup/copied_vectors": 980000}),
         {"5.3.5 error": 1}),
@@ -424,3 +434,17 @@ def test_the_engine_level_may_be_omitted(tmp_path: Path, index: str) -> None:
     assert brief(tree) == {}
     report = check(tree.root, Options())
     assert report.leaves == 5
+
+
+def test_a_synthetic_tree_has_its_faults_and_no_other_error(tmp_path: Path) -> None:
+    """The generator beside the cases; its sidecar tells what must be found."""
+    generator = cases_directory().parent / "bench" / "make_tree.py"
+    if not generator.is_file():
+        pytest.skip(f"no such generator: {generator}")
+    faults = ["--faults", "vdb_four_runs,vdb_underfilled"]
+    options = ["--out", str(tmp_path / "t"), "--workloads", "vector_database", "--code-files", "6", *faults]
+    subprocess.run([sys.executable, str(generator), *options], check=True, capture_output=True)
+    expected = json.loads((tmp_path / "t.expected.json").read_text())["expected"]
+    report = check(tmp_path / "t", Options())
+    errors = [(f.rule, f.path) for f in report.findings if f.rule in SECTION and f.severity.value == "error"]
+    assert sorted(errors) == sorted((entry["rule"], entry["path"]) for entry in expected)
