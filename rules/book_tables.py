@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from .book_training import training_tables
 from .edition import Edition
 from .matrix import COUNTS, LEGEND, cell, fixed_facts, matrix
 from .tables import reference_rows
@@ -57,5 +58,8 @@ def subset_cell(edition: Edition, model: str) -> str:
     return f"{reference_rows('checkpointing-models')[model]['published_subset_size_gb']:g}"
 
 
-TABLES: Mapping[str, Callable[[Edition], Iterator[str]]] = {"checkpointing": checkpointing_tables}
+TABLES: Mapping[str, Callable[[Edition], Iterator[str]]] = {
+    "checkpointing": checkpointing_tables,
+    "training": training_tables,
+}
 """Workload of a section to the lines of its tables."""
