@@ -61,7 +61,7 @@
     if (target && target.matches("article.finding")) reveal(target);
   }
 
-  form.addEventListener("input", () => { apply(); remember(); });
+  for (const event of ["input", "change"]) form.addEventListener(event, () => { apply(); remember(); });
   form.addEventListener("reset", () => setTimeout(() => { apply(); remember(); }));
   form.addEventListener("submit", (event) => event.preventDefault());
   window.addEventListener("hashchange", follow);
