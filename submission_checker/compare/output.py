@@ -14,7 +14,7 @@ from .subjects import DIMENSIONS, Subject
 
 SCHEMA = "mlpstorage-compare/1"
 _WIDTH = 100
-_PLOT, _ROW = 560, 26
+_PLOT, _ROW = 300, 26
 """Width of a plot and height of one metric's row, in pixels."""
 
 
@@ -113,10 +113,10 @@ def _lines(comparison: Comparison) -> Iterator[str]:
 def _chance(comparison: Comparison) -> str:
     number = len(comparison.bases)
     if number < 2:
-        return "one base shows no noise: give more runs of the same kind"
+        return "One base shows no noise: give more runs of the same kind."
     return (
-        f"with {number} bases noise alone puts a metric of an equal run outside in up to {comparison.chance:.0%} of "
-        "cases: more bases say more"
+        f"With {number} bases noise alone puts a metric of an equal run outside in up to {comparison.chance:.0%} of "
+        "cases; more bases say more."
     )
 
 
@@ -169,7 +169,7 @@ def _page(comparison: Comparison) -> Iterator[str]:
     yield f"<title>Comparison of runs</title><style>{_STYLE}</style></head><body><main>"
     yield "<h1>Is the difference larger than the run-to-run noise?</h1>"
     if comparison.comparable:
-        yield f"<p>{', '.join(f'{comparison.count(v)} {v.value}' for v in Verdict)}. {e(_chance(comparison))}.</p>"
+        yield f"<p>{', '.join(f'{comparison.count(v)} {v.value}' for v in Verdict)}. {e(_chance(comparison))}</p>"
     else:
         yield '<p class="outside">Not comparable: nothing was concluded from the metrics.</p><ul>'
         yield from (f"<li>{e(problem)}</li>" for problem in comparison.problems)
@@ -192,20 +192,41 @@ def _page(comparison: Comparison) -> Iterator[str]:
 
 def _html_metrics(comparison: Comparison) -> Iterator[str]:
     e = html.escape
+    several = len(comparison.features) > 1
+    heads = (
+        "metric",
+        *(["run"] if several else []),
+        "verdict",
+        "ratio",
+        "plot",
+        "feature",
+        "mean",
+        "floor",
+        "difference",
+    )
     yield "<h2>Metrics</h2><p>Band: mean of the bases, one floor to each side. Rings: bases. Discs: features.</p>"
-    yield '<div class="scroll"><table><tr><th>metric</th><th>plot</th><th>feature</th><th>value</th><th>difference</th>'
-    yield "<th>ratio</th><th>verdict</th></tr>"
+    yield f'<div class="scroll"><table><tr>{"".join(f"<th>{head}</th>" for head in heads)}</tr>'
     for metric in comparison.metrics:
         for index, judged in enumerate(metric.features):
-            cells = ""
-            if index == 0:
-                span = f' rowspan="{len(metric.features)}"'
-                cells = f"<td{span}>{e(metric.name)}</td><td{span}>{plot(metric)}</td>"
+            span = f' rowspan="{len(metric.features)}"' if several else ""
+            first = index == 0
             yield (
-                f'<tr>{cells}<td>{e(judged.feature)}</td><td class="n">{_number(judged.value)}</td>'
-                f'<td class="n">{_number(judged.difference, sign=True)}</td>'
-                f'<td class="n">{_number(judged.ratio, digits=3)}</td>'
-                f'<td class="{judged.verdict.value}">{judged.verdict.value}{e(_why(judged))}</td></tr>'
+                "<tr>"
+                + (f"<td{span}>{e(metric.name)}</td>" if first else "")
+                + (f"<td>{e(judged.feature)}</td>" if several else "")
+                + f'<td class="{judged.verdict.value}">{judged.verdict.value}{e(_why(judged))}</td>'
+                + f'<td class="n">{_number(judged.ratio, digits=3)}</td>'
+                + (f"<td{span}>{plot(metric)}</td>" if first else "")
+                + "".join(
+                    f'<td class="n">{text}</td>'
+                    for text in (
+                        _number(judged.value),
+                        _number(metric.mean),
+                        _number(metric.floor),
+                        _number(judged.difference, sign=True),
+                    )
+                )
+                + "</tr>"
             )
     yield "</table></div>"
 
