@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -43,12 +44,13 @@ def scale(rows: int, dimension: int) -> str:
 
 def throughput_deviation(qps: float, seconds: float, queries: int) -> float:
     """How many queries lie between throughput x time and the queries issued (5.3.3)."""
-    return abs(qps * seconds - queries)
+    return min(abs(qps * seconds - queries), sys.float_info.max)
 
 
 def deviation(claimed: float, found: float) -> float:
     """The difference of a reported number and another reading of it, over the larger one (X5.2)."""
-    return abs(claimed - found) / max(abs(claimed), abs(found), _LEAST)
+    larger = max(abs(claimed), abs(found), _LEAST)
+    return abs(claimed / larger - found / larger)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class RankPart:
 def rank_totals(parts: Sequence[RankPart]) -> Mapping[str, float]:
     """Queries, time and throughput over all ranks: from the first start to the last end. Empty where no time passed."""
     seconds = max(part.end for part in parts) - min(part.start for part in parts) if parts else 0.0
-    if seconds <= 0:
+    if seconds <= 0 or not math.isfinite(seconds):
         return {}
     queries = sum(part.queries for part in parts)
     return {"total_queries": float(queries), "total_time_seconds": seconds, "throughput_qps": queries / seconds}

@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 MAX_LOG_BYTES = 16 * 2**20
 """A load logs a line for each batch and each poll of the index build."""
-MAX_TABLE_BYTES = 32 * 2**20
-"""Batch tables of one leaf together; larger ones are not recomputed."""
+MAX_TABLE_BYTES = 8 * 2**20
+"""Batch tables of one leaf together, about 100,000 batches; larger ones are not recomputed."""
 MAX_POINTER_BYTES = 4096
 
 _METADATA = re.compile(r"vector_database_.*_metadata\.json")

@@ -98,7 +98,7 @@ def read_load_log(text: str) -> LoadLog:
         dimension=int(created[2]) if created else 0,
         index=_first(_INDEX, parameters),
         metric=_first(_METRIC, parameters),
-        inserted=sum(inserted) if inserted else None,
+        inserted=sum(inserted) if inserted and sum(inserted) < 10**18 else None,
         indexed=progress[-1] if progress else None,
         started=bool(parameters) or _PENDING.search(text) is not None,
         finished=_FINISHED.search(text) is not None,

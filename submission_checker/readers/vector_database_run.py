@@ -427,7 +427,7 @@ class _RunReader:
         if isinstance(arguments, Absence):
             self.sheet.put("storage_option", arguments)
         else:
-            option = any(name in arguments.value for name in _OPTIONS)
+            option = any(name in arguments.value for name in _OPTIONS) or metadata.has("/rules_edition")
             self.sheet.put("storage_option", option, arguments.source)
         self._put("storage_root", self._storage_root())
         self._put("results_dir", self._path("/args/results_dir"))

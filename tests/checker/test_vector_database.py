@@ -418,6 +418,20 @@ def test_whatever_stands_in_a_file_gives_findings_and_no_fault(tmp_path: Path, n
     found(tree)
 
 
+@pytest.mark.parametrize("number", [1e308, -1e308, 2**63, 2**62, -1, 0, 5e-324, float("inf"), "1e308", [], {}, True])
+def test_no_number_is_too_large(tmp_path: Path, number: object) -> None:
+    tree = mpi(tmp_path / "t")
+    keys = ("total_queries", "throughput_qps", "total_time_seconds", "p95_latency_ms", "recall", "failed_batches")
+    tree.runs[0].edit(STATISTICS, {f"/{key}": number for key in keys})
+    tree.runs[0].edit(STATISTICS, {"/rank_summaries/0/end_time": number, "/mpi/expected_ranks": number})
+    tree.runs[1].edit(STATISTICS, {"/rank_summaries/0/start_time": number, "/mpi/missing_ranks": number})
+    for leaf in (tree.runs[0], tree.runs[2]):
+        leaf.edit("summary.json", {"/throughput_qps": number, "/total_time_seconds": number, "/query_count": number})
+    tree.runs[0].edit("summary.json", {"/num_vectors": number, "/dimension": number})
+    tree.loads[0].write("summary.json", {"num_vectors": number, "inserted_vectors": number, "dimension": number})
+    found(tree)
+
+
 def test_a_lone_run_is_judged(tmp_path: Path) -> None:
     tree = complete(tmp_path / "t")
     tree.runs[0].edit("summary.json", {"/recall": True})

@@ -80,7 +80,8 @@ def test_the_worked_example_of_throughput_and_time():
 
 
 @pytest.mark.parametrize(
-    ("claimed", "found", "expected"), [(100.0, 100.0, 0.0), (99.0, 100.0, 0.01), (0.0, 0.0, 0.0), (0.0, 5.0, 1.0)]
+    ("claimed", "found", "expected"),
+    [(100.0, 100.0, 0.0), (99.0, 100.0, 0.01), (0.0, 0.0, 0.0), (0.0, 5.0, 1.0), (1e308, -1e308, 2.0)],
 )
 def test_deviation_is_over_the_larger_number(claimed, found, expected):
     assert derived.deviation(claimed, found) == pytest.approx(expected)
