@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlpstorage.results.layout import COMMAND, DIVISIONS, FAMILY_LEVELS
 from mlpstorage.results.text import clean
-from rules import Finding, Outcome, Report
+from rules import Finding, Outcome, Report, load_edition
 
 from .discovery import RESULTS, SYSTEMS
 
@@ -34,7 +34,7 @@ class Place:
 def place_of(path: str) -> Place:
     """Division, submitter, system and workload of a path relative to the results directory."""
     parts = path.split("/")
-    if len(parts) < 2 or parts[0] not in DIVISIONS:
+    if len(parts) < 2 or parts[0].lower() not in DIVISIONS:
         return Place()
     division, submitter, kind, rest = parts[0], parts[1], "".join(parts[2:3]), parts[3:]
     if kind == SYSTEMS and rest:
@@ -168,6 +168,7 @@ def as_json(report: CheckReport) -> Mapping[str, Any]:
         "schema": SCHEMA,
         "tool": {"name": "submission-checker", "version": __version__},
         "edition": report.edition,
+        "edition_digest": load_edition(report.edition).digest,
         "caution": report.caution,
         "results_dir": clean(report.results_dir),
         "filters": {"submitters": report.only, "rules_left_out": report.left_out},

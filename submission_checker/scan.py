@@ -98,6 +98,8 @@ def check(
         _add(report, part)
         if found is not None:
             found(part.findings)
+    if not (report.submitters or report.leaves or report.faults or report.findings or report.unreadable):
+        raise NothingToCheckError(f"{clean(os.fspath(path))}: it holds no run{_because(report.remarks)}")
     for rule in edition.rules:  # one that had no subject is listed with nothing but zeros
         report.tally.setdefault(rule.id, Counter())
     report.sort()
@@ -111,6 +113,8 @@ def check_tree(root_path: str, options: Options, listing: Listing) -> Part:
         for read in structure.TREE:
             with _faults_kept(part, ".", options):
                 _judge(part, [read(root, listing)], layout.DIVISIONS[0], options)
+        # The rules on the whole tree are the same in both divisions; a finding has that of its place, if any.
+        part.findings = [f.model_copy(update={"division": place_of(f.path).division.lower()}) for f in part.findings]
         for submitter in listing.submitters:
             with _faults_kept(part, clean(submitter.path), options):
                 facts = [read_submitter(root, listing, submitter) for read_submitter in structure.SUBMITTER]
@@ -172,12 +176,12 @@ def _leaf_in_tree(root: Root, path: str) -> tuple[Leaf, str, Found[str]]:
     parts = path.split("/")
     if len(parts) == 1:
         return leaf, family_of_leaf(leaf), NO_DESCRIPTION
-    division, submitter, _, system = parts[:4]
+    division, submitter, _, system = parts[0].lower(), *parts[1:4]
     family, below = parts[4], parts[5:-1]
     command = below.pop() if layout.COMMAND in layout.FAMILY_LEVELS[family] else layout.RUN
     system_path = "/".join(parts[:4])
     leaf = replace(leaf, division=division, system_path=system_path, workload=below[-1], command=command)
-    description = read_description(root, str(layout.system_description(division, submitter, system)))
+    description = read_description(root, str(layout.system_description(parts[0], submitter, system)))
     return leaf, family, described_api(description)
 
 
@@ -290,6 +294,10 @@ def _select_submitters(listing: Listing, wanted: Sequence[str]) -> None:
         raise NothingToCheckError(f"no submitter {', '.join(map(repr, missing))} here; there are: {there}")
     listing.submitters = [submitter for submitter in listing.submitters if submitter.name in wanted]
     listing.systems = [system for system in listing.systems if system.submitter in wanted]
+
+
+def _because(remarks: Sequence[str]) -> str:
+    return f" ({remarks[0]})" if remarks else ""
 
 
 def _shown_root(path: str | os.PathLike[str], root: str) -> str:
