@@ -36,12 +36,13 @@ def read_workload(
     loads = [LoadDocuments(root, leaf) for leaf in directory.leaves if leaf.command == LOAD]
     if not runs and not loads and layout.RUN not in directory.commands:
         return None, []
-    return _WorkloadReader(root, directory, described_api, runs, loads).workload(), []
+    reader = _WorkloadReader(root, directory, described_api, runs, loads)
+    return reader.workload(), reader.remarks
 
 
 def read_run(root: Root, leaf: Leaf, described_api: Found[str]) -> VectorDatabaseRun | None:
     """One leaf as a run by itself; None for a leaf of another command."""
-    return read_run_leaf(root, leaf, described_api) if leaf.command == layout.RUN else None
+    return read_run_leaf(root, leaf, described_api)[0] if leaf.command == layout.RUN else None
 
 
 class _WorkloadReader:
@@ -64,7 +65,12 @@ class _WorkloadReader:
         self.first_run = min((time for leaf in runs if (time := layout.leaf_time(leaf.name))), default=None)
         self.load = self._chosen_load()
         declared = _declared(self.load) if self.load else None
-        self.runs = [read_run_leaf(root, leaf, described_api, declared) for leaf in runs]
+        self.runs: list[VectorDatabaseRun] = []
+        self.remarks: list[str] = []
+        for leaf in runs:
+            run, remarks = read_run_leaf(root, leaf, described_api, declared)
+            self.runs.append(run)
+            self.remarks += remarks
 
     def workload(self) -> VectorDatabaseWorkload:
         here = Source(self.path)

@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 MAX_LOG_BYTES = 16 * 2**20
 """A load logs a line for each batch and each poll of the index build."""
-MAX_TABLE_BYTES = 8 * 2**20
-"""Batch tables of one leaf together, about 100,000 batches; larger ones are not recomputed."""
+MAX_TABLE_BYTES = 2 * 2**20
+"""Batch tables of one leaf together, about 30,000 batches; larger ones are not recomputed."""
 MAX_POINTER_BYTES = 4096
 
 _METADATA = re.compile(r"vector_database_.*_metadata\.json")
@@ -125,6 +125,7 @@ class RunDocuments(LeafDocuments):
 
     def __init__(self, root: Root, leaf: Leaf) -> None:
         super().__init__(root, leaf, _RUN_LOG)
+        self.skipped_tables = False
         self.config = self.json("config.json")
         self.recall = self.json("recall_stats.json")
         self.verdict = self.json("result_verdict.json")
@@ -147,7 +148,10 @@ class RunDocuments(LeafDocuments):
         return read_run_log(self.log.value) if isinstance(self.log, Reading) else RunLog()
 
     def batches(self) -> tuple[list[Batch], int]:
-        """All logged batches and the number of tables; none where a table is missing, unreadable or too large."""
+        """All logged batches and the number of tables; none where a table is missing or unreadable.
+
+        ``skipped_tables`` tells afterwards whether they were too large to be read.
+        """
         names = [name for name in self.leaf.files if _TABLE.fullmatch(name)]
         processes = self.config.int("/processes")
         if not names or (isinstance(processes, Reading) and processes.value != len(names)):
@@ -155,7 +159,8 @@ class RunDocuments(LeafDocuments):
         batches: list[Batch] = []
         left = MAX_TABLE_BYTES
         for name in names:
-            content = self._root.read(f"{self.leaf.path}/{name}", left)
+            content = self._root.read(f"{self.leaf.path}/{name}", max(left, 1))
+            self.skipped_tables |= content.state == "refused"
             found = read_batches(content.data) if content.state == "ok" else []
             if not found:
                 return [], 0

@@ -22,6 +22,7 @@ from .vector_database_files import RunDocuments, best_of, hash_of
 METRICS = ("throughput_qps", "mean_latency_ms", "p95_latency_ms", "p99_latency_ms", "p999_latency_ms")
 """Numbers that a run reports (5.3.4), by their key in summary.json and in the benchmark's statistics."""
 MAX_OVERRIDES = 2000
+NOT_RECOMPUTED = "the latencies were not recomputed from the logged batches (X5.2): the tables are too large"
 _ROOTS = ("/args/storage_root", "/args/data_dir", "/args/vdb_data_path", "/override_parameters/storage.storage_root")
 _OPTIONS = ("storage_root", "storage_type")
 """Arguments that came with the option to name the storage path."""
@@ -29,9 +30,14 @@ _OPTIONS = ("storage_root", "storage_type")
 
 def read_run(
     root: Root, leaf: Leaf, described_api: Found[str], declared: Found[int] | None = None
-) -> VectorDatabaseRun:
-    """The facts of a run leaf. ``declared`` is the size that the load recorded, the last source for the rows."""
-    return _RunReader(RunDocuments(root, leaf), described_api, declared).run()
+) -> tuple[VectorDatabaseRun, list[str]]:
+    """The facts of a run leaf, and remarks on what was left out.
+
+    ``declared`` is the size that the load recorded, the last source for the rows.
+    """
+    files = RunDocuments(root, leaf)
+    run = _RunReader(files, described_api, declared).run()
+    return run, [f"{files.path}: {NOT_RECOMPUTED}"] if files.skipped_tables else []
 
 
 def engine_directory(path: str) -> str:

@@ -432,6 +432,14 @@ def test_no_number_is_too_large(tmp_path: Path, number: object) -> None:
     found(tree)
 
 
+def test_what_is_too_large_to_recompute_is_said(tmp_path: Path) -> None:
+    tree = complete(tmp_path / "t")
+    with tree.runs[0].file("milvus_benchmark_p1.csv").open("a") as table:
+        table.write("1,2.0,3,80,8.0,0.1,True\n" * 100_000)
+    assert brief(tree) == {}
+    assert any("not recomputed" in remark for remark in check(tree.root, Options()).remarks)
+
+
 def test_a_lone_run_is_judged(tmp_path: Path) -> None:
     tree = complete(tmp_path / "t")
     tree.runs[0].edit("summary.json", {"/recall": True})
