@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -62,10 +63,11 @@ def read_leaf(root: Root, leaf: Leaf, described_api: Found[str]) -> FactModel | 
     """One leaf by itself."""
     files = TrainingDocuments(root, leaf)
     recorded = first_of(files.metadata.text("/command"), files.metadata.text("/args/command"))
-    command = recorded.value.lower() if isinstance(recorded, Reading) and not leaf.workload else leaf.command
-    if command == DATASIZE:
+    if isinstance(recorded, Reading) and not leaf.workload:  # outside any tree only the metadata tells
+        files.leaf = replace(leaf, command=recorded.value.lower())
+    if files.leaf.command == DATASIZE:
         return read_datasize(files)
-    if command == DATAGEN:
+    if files.leaf.command == DATAGEN:
         return read_datagen(files)
     return read_run(files, described_api)
 

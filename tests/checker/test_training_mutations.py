@@ -512,6 +512,15 @@ def test_configuration_stands_in_for_a_missing_metadata_file(tree: TrainingTree)
     assert files[0] == "workload=unet3d_b200"
 
 
+@pytest.mark.parametrize("phase", ["datasize", "datagen", "run"])
+def test_a_leaf_outside_any_tree_is_read_as_what_its_metadata_says(tree: TrainingTree, phase: str) -> None:
+    leaf = tree.leaves(phase)[0]
+    alone = leaf.path.rename(tree.root / leaf.path.name)
+    report = check(alone, Options())
+    assert not report.faults
+    assert [f for f in report.findings if f.rule.startswith(MINE) and f.severity.value != "info"] == []
+
+
 def test_metadata_that_is_no_object_breaks_nothing(tree: TrainingTree) -> None:
     for leaf, text in zip(
         tree.runs, ("null", "[]", '"x"', "{}", '{"args": []}', json.dumps({"parameters": 3})), strict=True
