@@ -26,10 +26,27 @@ systems             check a system description, write one to start from, print t
 Every command has --help."""
 
 
+RULE_BOOK_BROKEN = 3
+"""Exit code where the rule data has an error; nothing was judged."""
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Entry point. Returns the exit code; see ``mlpstorage checkpointing run --help`` for its meaning."""
     started = datetime.now()  # first of all: an invocation's time counts from here (rules 2.1.24, 4.7.1)
     words = modal_order(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _command(words, started)
+    except Exception as error:
+        from rules.errors import RuleBookError
+
+        if not isinstance(error, RuleBookError):
+            raise
+        print(f"mlpstorage: the rule book does not load: {error}", file=sys.stderr)
+        return RULE_BOOK_BROKEN
+
+
+def _command(words: list[str], started: datetime) -> int:
+    """Import and run the one command that the words ask for."""
     if words[:2] == ["checkpointing", "run"]:
         import os
 
