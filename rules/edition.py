@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -191,6 +193,20 @@ class Edition:
     def cells(self) -> Cells:
         """All table cells as this edition has them."""
         return {name: table.cells(self.id) for name, table in self.tables.items()}
+
+    @cached_property
+    def digest(self) -> str:
+        """Identity of what the edition says: two books with the same digest judge alike. Prose of other editions, of
+        examples and of notes is not in it.
+        """
+        said = [
+            (rule.id, rule.rule.name, rule.statement, rule.fold, clause.key, clause.model.subject, clause.divisions,
+             clause.severity, clause.clause.model_dump(mode="json", exclude={"severity", "divisions", "editions"}))
+            for rule in self.rules
+            for clause in rule.clauses
+        ]  # fmt: skip
+        text = json.dumps([said, self.cells], sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def rule(self, rule_id: str) -> CompiledRule:
         """The rule of this id. Raises UnknownRuleError."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mlpstorage.results.text import clean
-from rules import Finding
+from rules import Finding, load_edition
 from rules.outcomes import SEVERITY_ORDER
 
 from .report import SCHEMA, CheckReport, Since, finding_json
@@ -72,6 +72,11 @@ def apply_since(
         report.remarks.append(
             f"{since.report} was made by edition {since.edition}, this report by {report.edition}: what differs may "
             "come from the rules"
+        )
+    elif earlier.get("edition_digest") not in (None, load_edition(report.edition).digest):
+        report.remarks.append(
+            f"the rules of edition {report.edition} are not those that made {since.report}: what differs may come "
+            "from the rules"
         )
     report.since = since
     report.sort()

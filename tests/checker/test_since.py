@@ -80,6 +80,14 @@ def test_a_finding_that_weighs_more_than_before_is_new(
     assert any("made by edition 3.0-as-published" in remark for remark in report["remarks"])
 
 
+def test_an_edition_that_was_changed_is_told(tree: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    earlier = save(capsys, tree, tmp_path)
+    assert not any("rules" in remark for remark in check(capsys, tree.root, "--since", earlier)[1]["remarks"])
+    earlier.write_text(json.dumps(json.loads(earlier.read_text()) | {"edition_digest": "0123456789abcdef"}))
+    remarks = check(capsys, tree.root, "--since", earlier)[1]["remarks"]
+    assert any("are not those that made report.json" in remark for remark in remarks)
+
+
 def test_only_what_was_looked_at_can_have_been_cleared(
     tree: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
