@@ -54,8 +54,10 @@ def pauses(path: str, leaves: Iterable[LeafTimes]) -> list[Pause]:
     found = []
     for first, second in pairwise(ordered):
         durations = _seconds((first, second))
-        if isinstance(first.end, Absence) or isinstance(second.start, Absence) or len(durations) < 2:
+        if isinstance(first.end, Absence) or isinstance(second.start, Absence) or not durations:
             continue
+        if isinstance(first.duration, Absence) or isinstance(second.duration, Absence):
+            continue  # the one that is not known may be the longer one
         bound = "" if first.exact and second.exact else "; an upper bound, start-up or tear-down lie in it"
         found.append(
             Pause(
