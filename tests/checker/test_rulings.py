@@ -11,7 +11,7 @@ import pytest
 from trees import Tree, combined
 
 from submission_checker.cli import main
-from submission_checker.rulings import WaiversError, read_waivers
+from submission_checker.rulings import NAMES, WaiversError, read_waivers
 
 WORKLOAD = "closed/acme/results/fast-1/checkpointing/llama3-8b"
 TODAY = date(2026, 8, 1)
@@ -203,3 +203,13 @@ def test_a_draft_never_overwrites_and_never_lands_in_the_tree(
     assert path.read_text() == "mine"
     assert main([str(spoilt.root), "--write-waivers", str(spoilt.root / "w.yaml")]) == 2
     assert not (spoilt.root / "w.yaml").exists()
+
+
+def test_the_waivers_of_the_guide_can_be_used(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "reviewing.md").read_text()
+    path = tmp_path / "w.yaml"
+    path.write_text(guide.split("```yaml\n")[1].split("```")[0])
+    (waiver,) = read_waivers(str(path), "3.0", TODAY).waivers
+    assert (waiver.expired, waiver.names_submitter) == (False, True)
+    for rule in NAMES:
+        assert f"| {rule} |" in guide
