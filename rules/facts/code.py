@@ -175,6 +175,7 @@ class CodeLeaf(FactModel):
     stamp_edition: Fact[str] = fact("Edition that the stamp names.", known=Known.RUN)
     stamp_dlio_commit: Fact[str] = fact("Commit of DLIO that the stamp names, or unknown.", known=Known.RUN)
     stamp_core: Fact[str] = fact("core-config-v1 hash of the stamp, or unknown.", known=Known.RUN)
+    workload: Fact[str] = fact("Family and model, e.g. training unet3d.", known=Known.RUN)
     comparable_as: Fact[list[str]] = fact(
         "Names of the comparability classes that would hold the run: edition, division, family, model, accelerator "
         "(its own, and any), hash.",

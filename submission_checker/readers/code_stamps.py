@@ -80,6 +80,7 @@ class _SubmissionReader:
         at = Source(clean(leaf.path))
         sheet.put("family", family, at)
         sheet.put("command", clean(leaf.command), at)
+        sheet.put("workload", clean(f"{family} {leaf.workload}"), at)
         pointer = read_pointer(self._root, leaf)
         self._pointer(sheet, leaf, pointer)
         stamp = self._stamps[leaf.path]
