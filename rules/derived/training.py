@@ -240,8 +240,12 @@ def plain_key(key: str) -> str:
 def compare_template(
     model: str, accelerator: str, effective: Mapping[str, str], overridden: Iterable[str]
 ) -> list[TemplateValue]:
-    """The keys of the reference workload that nobody overrode, beside the effective configuration."""
-    found = {plain_key(key): value for key, value in effective.items()}
+    """The keys of the reference workload that nobody overrode, beside the effective configuration.
+
+    A workflow key that is not set has its reference value: it is DLIO's own default.
+    """
+    found = {key: str(cells["value"]) for key, cells in reference_rows("training-workflow").items()}
+    found.update({plain_key(key): value for key, value in effective.items()})
     passed_over = {plain_key(key) for key in overridden}
     return [
         TemplateValue(name=name, value=found.get(name, NOT_SET), default=default)

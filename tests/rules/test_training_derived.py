@@ -225,3 +225,6 @@ def test_keys_that_nobody_overrode_stand_beside_the_template():
     assert found["train.epochs"] == ("1", "1")
     assert found["train.computation_time"] == ("(not set)", "1.35")
     assert "reader.batch_size" not in found
+    assert found["workflow.checkpoint"] == ("false", "false")
+    changed = compare_template("flux", "b200", {"workflow.checkpoint": "true"}, [])
+    assert [(v.name, v.value) for v in changed if v.name == "workflow.checkpoint"] == [("workflow.checkpoint", "true")]
