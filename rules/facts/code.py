@@ -34,6 +34,7 @@ class CodeTree(FactModel):
         "3: a marked code-images/; 2: a marked organisation pool; 1: code/ directories; 0: no image of any kind.",
         known=Known.RUN,
     )
+    live: Fact[bool] = fact("It is a results directory that is still worked with, not a package.", known=Known.RUN)
     leaves: Fact[Int] = fact("Run leaves of all families, without stubs.", known=Known.RUN, unit="leaves")
     pointers: Fact[Int] = fact("Leaves that have a pointer file.", known=Known.RUN)
     pools: Fact[Int] = fact("Directories that are pools, or hold images as pools do.", known=Known.RUN, unit="pools")

@@ -150,6 +150,7 @@ class _TreeReader:
         sheet = FactSheet()
         at = Source(".")
         sheet.put("layout", number, at)
+        sheet.put("live", self._listing.live, at)
         sheet.put("leaves", sum(counts.total() for counts in self._pointers.values()), at)
         sheet.put("pointers", self._pointing, at)
         sheet.put("pools", len(self._pools), at)

@@ -355,6 +355,12 @@ def test_an_image_of_no_result_is_a_warning(layout2: Path) -> None:
     assert orphan not in weighty(layout2), "in either division"
 
 
+def test_a_directory_that_is_worked_with_may_hold_the_code_of_other_runs(layout3: Path) -> None:
+    image_in(layout3 / "code-images", {"main.py": "of a what-if run"})
+    (layout3 / "mlperf-results.yaml").write_text("")
+    assert weighty(layout3) == []
+
+
 def test_a_part_of_a_tree_makes_no_orphans(layout3: Path) -> None:
     _, digest = image_in(layout3 / "code-images", {"main.py": "of globex"})
     name_image(layout3 / LEAF.format("globex"), digest)
