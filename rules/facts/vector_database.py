@@ -146,7 +146,6 @@ class VectorDatabaseRun(FactModel):
     missing_ranks: Fact[list[Int]] = fact("MPI ranks without results.", known=Known.RUN)
     failed_ranks: Fact[list[Int]] = fact("MPI ranks that reported a failure.", known=Known.RUN)
     partial_failure: Fact[bool] = fact("The benchmark itself says that a part of it failed.", known=Known.RUN)
-    metadata_files: Fact[Int] = fact("Files *_metadata.json in the leaf.", known=Known.RUN, unit="files")
     files: Fact[list[LeafFile]] = fact("Files of the leaf that facts are read from.", known=Known.RUN)
 
 
@@ -160,9 +159,9 @@ class VectorDatabaseWorkload(FactModel):
 
     division: Fact[Division] = fact("Division claimed.", known=Known.PLAN)
     run_directory: Fact[str] = fact("Path of the directory that holds the measured runs.", known=Known.RUN)
-    run_directories: Fact[list[str]] = fact("Directories of runs, named by their time stamps.", known=Known.RUN)
-    empty_directories: Fact[list[str]] = fact("Such directories that hold no file.", known=Known.RUN)
-    other_directories: Fact[list[str]] = fact("Other directories among the runs.", known=Known.RUN)
+    run_directories: Fact[list[str]] = fact(
+        "Directories of runs: named by a time stamp, and not empty.", known=Known.RUN
+    )
     loads: Fact[Int] = fact("Leaves of datagen.", known=Known.RUN, unit="leaves")
     declared: Fact[Int] = fact("Vectors that were to be loaded.", known=Known.PLAN, unit="vectors")
     inserted: Fact[Int] = fact("Vectors that the load inserted.", known=Known.RUN, unit="vectors")

@@ -56,7 +56,6 @@ class _WorkloadReader:
         runs: list[Leaf],
         loads: list[LoadDocuments],
     ) -> None:
-        self.root = root
         self.directory = directory
         self.path = clean(directory.path)
         self.sheet = FactSheet()
@@ -214,18 +213,10 @@ class _WorkloadReader:
     # The runs
 
     def _directories(self) -> None:
-        run = f"{self.directory.path}/{layout.RUN}"
-        self.sheet.put("run_directory", clean(run), Source(self.path))
-        try:
-            names = [name for name in self.root.list(run)[0] if not name.startswith(".")]
-        except OSError:
-            names = []
-        source = Source(clean(run))
-        stamped = [name for name in names if layout.TIMESTAMP.fullmatch(name)]
-        filled = {leaf.name for leaf in self.run_leaves}
-        self.sheet.put("run_directories", [name for name in stamped if name in filled], source)
-        self.sheet.put("empty_directories", [name for name in stamped if name not in filled], source)
-        self.sheet.put("other_directories", [clean(name) for name in names if name not in stamped], source)
+        source = Source(clean(f"{self.directory.path}/{layout.RUN}"))
+        names = [leaf.name for leaf in self.run_leaves if layout.TIMESTAMP.fullmatch(leaf.name)]
+        self.sheet.put("run_directory", source.path, source)
+        self.sheet.put("run_directories", names, source)
 
     def _over_runs(self) -> None:
         def known(name: str) -> list[Any]:

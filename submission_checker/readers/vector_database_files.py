@@ -53,11 +53,6 @@ class LeafDocuments:
         self.metadata = self.json(self._metadata_name())
         self.summary = self.json(layout.SUMMARY)
 
-    @property
-    def metadata_files(self) -> int:
-        """Number of metadata files."""
-        return sum(name.endswith("_metadata.json") for name in self.leaf.files)
-
     def _metadata_name(self) -> str:
         """The name with the leaf's time stamp; in a renamed leaf the first other one."""
         wanted = layout.metadata_name(self.leaf.name, layout.VECTOR_DATABASE)

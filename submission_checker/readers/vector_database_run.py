@@ -96,7 +96,6 @@ class _RunReader:
         put(self.sheet, "image", self.files.image)
         validated = self.metadata.text("/args/_validated_pool_hash")
         put(self.sheet, "validated_image", self._recorded("validated_image", _mapped(validated, hash_of)))
-        self.sheet.put("metadata_files", self.files.metadata_files, Source(self.path))
         files = [leaf_file(document, role, self.path) for document, role in self.files.all()]
         self.sheet.put("files", files, Source(self.path))
         return self.sheet.build(VectorDatabaseRun, self.path)
@@ -533,13 +532,14 @@ class _RunReader:
             return
         document = documents[0] if documents else self.results[-1]
         self.sheet.put("mpi", True, document.source("/mpi"))
-        self._put("expected_ranks", best_of(document.int("/mpi/expected_ranks"), world))
+        expected = best_of(document.int("/mpi/expected_ranks"), world)
+        self._put("expected_ranks", self._recorded("expected_ranks", expected))
         seen = document.list("/mpi/ranks_seen")
-        self._put("rank_count", best_of(document.int("/mpi/rank_count"), _mapped(seen, len)))
+        count = best_of(document.int("/mpi/rank_count"), _mapped(seen, len))
+        self._put("rank_count", self._recorded("rank_count", count))
         for name in ("missing_ranks", "failed_ranks"):
-            self._put(name, document.read(f"/mpi/{name}", _ranks))
-        partial = document.bool("/mpi/partial_failure")
-        self._put("partial_failure", partial)
+            self._put(name, self._recorded(name, document.read(f"/mpi/{name}", _ranks)))
+        self._put("partial_failure", self._recorded("partial_failure", document.bool("/mpi/partial_failure")))
 
 
 def _mapped(found: Found[Any], convert: Any) -> Found[Any]:
