@@ -106,7 +106,8 @@ def _run(arguments: argparse.Namespace) -> int:
     report.only = submitters
     select(report, selection)
     if rulings is not None:
-        apply_rulings(report, rulings, whole=not scope and not submitters, selected=selection.rules)
+        whole = not (scope or submitters or report.unreadable or report.faults)
+        apply_rulings(report, rulings, whole=whole, selected=selection.rules)
     if arguments.write_waivers:
         _write_draft(arguments.write_waivers, draft(report), arguments.results_dir)
     if earlier is not None:

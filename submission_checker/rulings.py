@@ -79,8 +79,7 @@ class Waiver:
     @property
     def names_submitter(self) -> bool:
         """Division and submitter are spelt out, so that no other submitter's findings can be meant."""
-        start = self.path.split("/")[:2]
-        return not any(_has_wildcard(part) for part in start) and not (len(start) == 1 and start[0] == "**")
+        return not any(_has_wildcard(part) for part in self.path.split("/")[:2])
 
 
 class Rulings:

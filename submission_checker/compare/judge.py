@@ -119,10 +119,11 @@ def compare(bases: Sequence[Subject], features: Sequence[Subject], differs: Sequ
 
 
 def _differences(subjects: Sequence[Subject]) -> Iterator[Difference]:
-    for key in sorted({key for subject in subjects for key in subject.config}):
-        values = tuple(subject.config.get(key, NOT_STATED) for subject in subjects)
-        if len(set(values)) > 1:
-            yield Difference(key, values)
+    """Keys that are not the same in all complete runs; what the files of others lack is their one problem."""
+    complete = [subject for subject in subjects if subject.complete]
+    for key in sorted({key for subject in complete for key in subject.config}):
+        if len({subject.config.get(key, NOT_STATED) for subject in complete}) > 1:
+            yield Difference(key, tuple(subject.config.get(key, NOT_STATED) for subject in subjects))
 
 
 def _matches(key: str, patterns: Sequence[str]) -> bool:

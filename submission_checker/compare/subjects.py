@@ -76,6 +76,11 @@ class Subject:
     """Warm-up runs, which are not measured."""
 
     @property
+    def complete(self) -> bool:
+        """Nothing shows that a leaf did not end or cannot be read."""
+        return not any(leaf.missing for leaf in self.leaves)
+
+    @property
     def tag(self) -> str:
         """Every dimension, defaults included."""
         return " ".join(f"{name}={self.config.get(name, NOT_STATED)}" for name in DIMENSIONS)
@@ -326,7 +331,7 @@ def _missing_checkpoints(root: Root, leaf: Leaf, data: LeafData) -> Iterator[str
 
 def _joined(leaves: Sequence[LeafData]) -> dict[str, str]:
     keys = dict.fromkeys(key for leaf in leaves for key in leaf.config)
-    joined = {}
+    joined = {"run_leaves": str(len(leaves))}
     for key in keys:
         values = list(dict.fromkeys(leaf.config.get(key, NOT_STATED) for leaf in leaves))
         joined[key] = " then ".join(values)

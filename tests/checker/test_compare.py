@@ -173,7 +173,9 @@ def test_a_run_without_its_files_is_incomplete(tmp_path: Path, capsys: pytest.Ca
     leaves = runs(tmp_path, 10.0, 12.0, 30.0)
     leaves[0].summary.unlink()
     leaves[1].metadata.write_text("{")
-    problems = compare(capsys, *leaves)[1]["problems"]
+    code, document = compare(capsys, *leaves)
+    problems = document["problems"]
+    assert (code, document["undeclared"]) == (2, {}), "one cause is told once"
     assert any("base0" in p and "summary.json: there is no such file" in p for p in problems)
     assert any("base1" in p and "not JSON" in p for p in problems)
 
@@ -192,6 +194,25 @@ def test_a_workload_directory_is_compared_with_all_its_leaves(
     verdicts = {metric["name"]: metric["features"][0]["verdict"] for metric in document["metrics"]}
     assert (code, verdicts) == (1, {WRITE: "outside", READ: "inside"})
     assert [len(run["leaves"]) for run in document["runs"]] == [2, 2, 2]
+
+
+def test_workloads_with_another_number_of_leaves_are_not_repeats(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    leaves = runs(tmp_path / "three", 10.0, 12.0, 30.0)
+    other = Tree(tmp_path / "two")
+    for start in ("20260702_000000", "20260702_010000"):
+        other.add(start, 10, 10).edit("summary", {f"/metric/{WRITE}": 11.0})
+    code, document = compare(capsys, leaves[0].path.parent, other.workload)
+    assert (code, document["undeclared"]) == (2, {"run_leaves": ["3", "2"]})
+
+
+def test_a_hostile_configuration_is_only_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    leaves = runs(tmp_path, 10.0, 12.0, 30.0)
+    hostile = {"\x1b[31m": ["\u202e", {"a": [[[]]]}], "n": 1e300, "m": 10**300, "x": "\x07"}
+    leaves[2].edit("metadata", {"/args/evil": hostile, "/system_info/hosts": [1, {"cpu": {"model": {"x": 1}}}]})
+    assert main(["compare", *(str(leaf.path) for leaf in leaves)]) == 2
+    assert not set(capsys.readouterr().out) & {"\x1b", "\x07", "\u202e"}
 
 
 def test_a_tag_spells_out_every_dimension_defaults_included(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
