@@ -291,7 +291,7 @@ def shared_seeds(option: OptionResults) -> list[SharedValue]:
         if not isinstance(result.seed, Absence):
             holders.setdefault((result.place[1], result.seed), []).append(name_of(result.place))
     return [
-        SharedValue(what="seed", value=str(seed), holders=names)
+        SharedValue(what="seed", value=str(seed), count=len(names), holders=shown(names))
         for (_, seed), names in sorted(holders.items())
         if len(names) > 1
     ]
@@ -304,7 +304,7 @@ def shared_measurements(results: Iterable[RankResult]) -> list[SharedValue]:
         if result.measurements:
             holders.setdefault(result.measurements, []).append(name_of(result.place))
     return [
-        SharedValue(what="measurements", value="end-to-end latencies", holders=names)
+        SharedValue(what="measurements", value="end-to-end latencies", count=len(names), holders=shown(names))
         for names in holders.values()
         if len(names) > 1
     ]

@@ -65,7 +65,8 @@ class SharedValue(Record):
 
     what: Literal["seed", "measurements", "output base"] = fact("What it is.", known=Known.RUN)
     value: str = fact("The value; for measurements, what they are.", known=Known.RUN)
-    holders: list[str] = fact("The rank results (or trials) that have it.", known=Known.RUN)
+    count: int = fact("How many rank results (or commands) have it.", known=Known.RUN)
+    holders: str = fact("These, the first few by name.", known=Known.RUN)
 
 
 class MissingResult(Record):
@@ -272,7 +273,9 @@ class KvCacheOption(FactModel):
     seeds: Fact[list[SeedGroup]] = fact("Seeds of the rank results.", known=Known.RUN)
     autoscaling_enabled: Fact[bool] = fact("A command carries --enable-autoscaling.", known=Known.PLAN)
     autoscaling_banner: Fact[bool] = fact("The benchmark's log states that autoscaling is on.", known=Known.RUN)
-    autoscaled_ranks: Fact[list[str]] = fact("Rank results that hold a record of autoscaling.", known=Known.RUN)
+    autoscaled_ranks: Fact[str] = fact(
+        "Rank results that hold a record of autoscaling, the first few by name; empty for none.", known=Known.RUN
+    )
     io_trace: Fact[bool] = fact("A command carries --io-trace-log: nothing is read or written.", known=Known.PLAN)
 
     rank_count: Fact[Int] = fact("Ranks that the summary states for the Option.", known=Known.RUN, unit="ranks")
@@ -288,10 +291,12 @@ class KvCacheOption(FactModel):
     extra: Fact[list[ExtraResult]] = fact("Results that the layout has no place for.", known=Known.RUN)
     expected_results: Fact[Int] = fact("Ranks times trials.", known=Known.RUN, unit="rank results")
     missing_results: Fact[Int] = fact("How many of them have no usable file.", known=Known.RUN, unit="rank results")
-    undeclared: Fact[list[str]] = fact(
-        "Rank results without a usable file that the summary does not list.", known=Known.RUN
+    undeclared: Fact[Int] = fact(
+        "How many of these the summary does not list as missing.", known=Known.RUN, unit="rank results"
     )
-    wrongly_declared: Fact[list[str]] = fact("Entries of missing_files whose result is there.", known=Known.RUN)
+    wrongly_declared: Fact[str] = fact(
+        "Entries of missing_files whose result is there, the first few; empty for none.", known=Known.RUN
+    )
     partial_failure: Fact[bool] = fact("The summary states a partial failure of the Option.", known=Known.RUN)
     failures: Fact[list[str]] = fact("Failed trials with their exit codes.", known=Known.RUN)
 
@@ -350,10 +355,15 @@ class KvCacheOption(FactModel):
     cpu_tier: Fact[Literal["none", "some", "all", "unknown"]] = fact(
         "Which rank results were served from the CPU tier alone; 'unknown' where they do not tell.", known=Known.RUN
     )
-    cpu_tier_ranks: Fact[list[str]] = fact("Rank results whose storage tier holds no entry.", known=Known.RUN)
-    recorded_cpu_tier_ranks: Fact[list[str]] = fact("What the summary lists as such.", known=Known.RUN)
-    unsampled_ranks: Fact[list[str]] = fact(
-        "Rank results with entries in the storage tier and no device read latency.", known=Known.RUN
+    cpu_tier_count: Fact[Int] = fact(
+        "Rank results whose storage tier holds no entry.", known=Known.RUN, unit="rank results"
+    )
+    cpu_tier_ranks: Fact[str] = fact("These, the first few by name; empty for none.", known=Known.RUN)
+    recorded_cpu_tier_ranks: Fact[str] = fact("What the summary lists as such, likewise.", known=Known.RUN)
+    cpu_tier_as_listed: Fact[bool] = fact("The summary lists exactly these.", known=Known.RUN)
+    unsampled_ranks: Fact[str] = fact(
+        "Rank results with entries in the storage tier and no device read latency, the first few; empty for none.",
+        known=Known.RUN,
     )
     storage_read_gib: Fact[Float] = fact(
         "Read from the storage tier, over all ranks and trials.", known=Known.RUN, unit="GiB"

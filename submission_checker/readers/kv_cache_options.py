@@ -277,9 +277,10 @@ class OptionReader:
             self.sheet.put("undeclared", listed)
             self.sheet.put("wrongly_declared", listed)
         else:
-            names = [derived.name_of((self.number, *place)) for place in self.unusable if place not in declared]
-            self.sheet.put("undeclared", names, self._results_at)
-            self.sheet.put("wrongly_declared", wrong, self.summary.source(f"/options/{self.name}/missing_files"))
+            undeclared = sum(1 for place in self.unusable if place not in declared)
+            self.sheet.put("undeclared", undeclared, self._results_at)
+            at = self.summary.source(f"/options/{self.name}/missing_files")
+            self.sheet.put("wrongly_declared", derived.shown(wrong), at)
         self._put("partial_failure", self.files.optional(self.summary.bool(f"/options/{self.name}/partial_failure")))
         self._put("failures", self.files.optional(self.summary.read("/trial_failures", self._failures)))
         self._put("in_summary", self._in_summary())
@@ -296,7 +297,7 @@ class OptionReader:
             return []
         places = [c.place for c in commands if c.place is not None and c.place[0] == self.number]
         return [
-            SharedValue(what="output base", value=name, holders=[name] * places.count(place))
+            SharedValue(what="output base", value=name, count=places.count(place), holders=name)
             for place in sorted(set(places))
             if places.count(place) > 1 and (name := f"option_{place[0]}/trial_{place[1]}")
         ]
@@ -393,16 +394,24 @@ class OptionReader:
     def _tiers(self) -> None:
         state, ranks = derived.cpu_tier(self.results)
         self.sheet.put("cpu_tier", state, self._results_at)
-        self.sheet.put("cpu_tier_ranks", ranks, self._results_at)
-        recorded = self.summary.read(f"/options/{self.name}/cpu_tier_ranks", self._cpu_tier_names)
-        self._put("recorded_cpu_tier_ranks", self.files.optional(recorded))
-        unsampled = derived.unsampled(self.results, recorded=self._device_latency_recorded)
-        self.sheet.put("unsampled_ranks", unsampled, self._results_at)
-        autoscaled = [derived.name_of(result.place) for result in self.directory.results if result.autoscaled]
-        self.sheet.put("autoscaled_ranks", autoscaled, self._results_at)
+        self._names("cpu_tier_ranks", ranks)
+        self.sheet.put("cpu_tier_count", ranks if isinstance(ranks, Absence) else len(ranks), self._results_at)
+        pointer = f"/options/{self.name}/cpu_tier_ranks"
+        recorded = self.files.optional(self.summary.read(pointer, self._cpu_tier_names))
+        self._put("recorded_cpu_tier_ranks", recorded.map(derived.shown) if isinstance(recorded, Reading) else recorded)
+        if isinstance(recorded, Absence) or isinstance(ranks, Absence):
+            self.sheet.put("cpu_tier_as_listed", recorded if isinstance(recorded, Absence) else ranks)
+        else:
+            self.sheet.put("cpu_tier_as_listed", recorded.value == ranks, recorded.source)
+        self._names("unsampled_ranks", derived.unsampled(self.results, recorded=self._device_latency_recorded))
+        self._names("autoscaled_ranks", [derived.name_of(r.place) for r in self.directory.results if r.autoscaled])
         reads = derived.figures(self.results, "read_gib")
         total = reads if isinstance(reads, Absence) else sum(value for _, value in reads)
         self.sheet.put("storage_read_gib", total, self._results_at)
+
+    def _names(self, fact: str, names: list[str] | Absence) -> None:
+        """Rank results as one text, for there can be hundreds."""
+        self.sheet.put(fact, names if isinstance(names, Absence) else derived.shown(names), self._results_at)
 
     def _cpu_tier_names(self, value: Any) -> list[str]:
         """Entries are paths on the run's machine; a bare number is a rank in all trials."""

@@ -144,7 +144,7 @@ def test_seeds_are_grouped_by_what_is_added_to_the_rank():
         (42, "option_1/trial_0/rank_0, option_1/trial_0/rank_1"),
     ]
     (shared,) = derived.shared_seeds(ranks)
-    assert shared.holders == ["option_1/trial_0/rank_1", "option_1/trial_0/rank_2"]
+    assert (shared.count, shared.holders) == (2, "option_1/trial_0/rank_1, option_1/trial_0/rank_2")
 
 
 def test_the_same_seed_in_two_trials_is_not_shared():
@@ -154,7 +154,7 @@ def test_the_same_seed_in_two_trials_is_not_shared():
 def test_measurements_in_common():
     ranks = [result(0, rank, measurements=text) for rank, text in enumerate(["a", "b", "a", "", ""])]
     (shared,) = derived.shared_measurements(ranks)
-    assert shared.holders == ["option_1/trial_0/rank_0", "option_1/trial_0/rank_2"]
+    assert (shared.count, shared.holders) == (2, "option_1/trial_0/rank_0, option_1/trial_0/rank_2")
 
 
 def starts(*gaps):
@@ -290,3 +290,9 @@ def test_every_rule_of_section_6_is_there():
         "6.3.1.1", "6.3.2.1", "6.3.2.2", "6.3.3.1", "6.3.3.2", "6.3.3.3", "6.3.3.4", "6.3.4.1", "6.3.4.2", "6.3.4.3",
         "6.3.4.4", "6.3.4.5", "6.4.1", "6.4.2", "6.5.1", "6.5.2", "6.6.1", "6.6.2", "6.6.3",
     }  # fmt: skip
+
+
+def test_of_many_names_the_first_few_are_shown():
+    assert derived.shown([]) == ""
+    assert derived.shown(list("abcde")) == "a, b, c, d, e"
+    assert derived.shown(list("abcdefg")) == "a, b, c, d, e and 2 more"
