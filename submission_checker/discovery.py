@@ -240,7 +240,11 @@ class Listing:
 def leaf_depth(parts: Sequence[str]) -> int:
     """Number of names from the division down to a leaf, for a path that reaches its family (else more than any)."""
     levels = layout.FAMILY_LEVELS.get(parts[len(LEVELS) - 1]) if len(parts) >= len(LEVELS) else None
-    return 99 if levels is None else len(LEVELS) + len(levels) + 1
+    if levels is None:
+        return 99
+    depth = len(LEVELS) + len(levels) + 1
+    engineless = len(levels) == 3 and len(parts) >= depth - 1 and parts[depth - 3] in layout.COMMANDS
+    return depth - 1 if engineless else depth
 
 
 def locate(path: str | os.PathLike[str]) -> Location:
@@ -515,7 +519,10 @@ class _Walker:
                 yield path
                 continue
             listed = self.entries(path, obstacles)
-            if layout.RUN in listed.directories:  # the printed diagrams omit the engine of a vector database
+            if layout.RUN in listed.directories:
+                # The printed diagrams omit the engine of a vector database: judged, and reported as misplaced.
+                for command in listed.visible:
+                    misplaced += _stamped_paths(self.entries(f"{path}/{command}", []))
                 yield path
                 continue
             misplaced += _stamped_paths(listed)
