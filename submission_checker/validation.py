@@ -71,6 +71,11 @@ class Unit:
             return "workload"
         return "system" if self.place.system else "submitter" if self.place.submitter else "tree"
 
+    @property
+    def calm(self) -> bool:
+        """There is nothing of its own to tell."""
+        return not (self.blockers or self.known_blockers or self.warnings or self.not_checked)
+
     def rules_in(self, *states: State) -> list[str]:
         """Ids of the rules in one of these states."""
         return [rule for rule, state in self.states.items() if state in states]
@@ -98,6 +103,16 @@ class Submission:
     def numbers(self) -> Counter[str]:
         """Number of findings of each rule that count."""
         return Counter(finding.rule for unit in self.units for finding in unit.findings)
+
+    @property
+    def rows(self) -> list[Unit]:
+        """The parts to list: every workload, and of what lies above them only what has something to tell."""
+        busy = {unit.place.system for unit in self.workloads}
+        return [
+            unit
+            for unit in self.units
+            if unit.kind == "workload" or not unit.calm or (unit.kind == "system" and unit.place.system not in busy)
+        ]
 
     @property
     def workloads(self) -> list[Unit]:
@@ -138,25 +153,15 @@ def worst_status(found: Iterable[Status]) -> Status:
 
 def validate(report: CheckReport) -> Validation:
     """Draw the conclusions of a report. A ruling takes a blocker away; nothing else does."""
-    places = {*report.states, *(place_of(finding.path) for finding in report.findings)}
-    places |= {place_of(path) for path in (*report.unjudged, *report.unreadable)}
-    units = {place: Unit(place) for place in sorted(places | {Place()})}
-    for finding in report.findings:
-        units[place_of(finding.path)].findings.append(finding)
-    weights = _weights(report)
-    for unit in units.values():
-        unit.states = _states(report, unit, weights)
-        _count(report, unit)
-    for place, unit in units.items():
-        _decide(report, unit, [units[above] for above in _above(place) if above in units])
+    units = _units(report)
     rest = units.pop(Place())
     submissions: dict[tuple[str, str], Submission] = {}
     for place, unit in units.items():
         key = (place.division, place.submitter)
         submissions.setdefault(key, Submission(*key)).units.append(unit)
-    judged = [rest, *units.values()] if units else [rest] if rest.states else []
-    open_ = _not_checked(report)
-    status = worst_status([unit.status for unit in judged] + ([Status.UNDECIDED] if open_ else []))
+    judged = [rest, *units.values()] if units or rest.states else []
+    not_checked = _not_checked(report)
+    status = worst_status([unit.status for unit in judged] + ([Status.UNDECIDED] if not_checked else []))
     counting = [finding for finding in report.findings if report.waiver_of(finding) is None]
     return Validation(
         report,
@@ -170,8 +175,31 @@ def validate(report: CheckReport) -> Validation:
             for finding in counting
             if finding.severity.value != "info" and (finding.opens or finding.outcome == Outcome.UNDETERMINED.value)
         ],
-        open_,
+        not_checked,
     )
+
+
+def _units(report: CheckReport) -> dict[Place, Unit]:
+    """Every place that is spoken of, with what is known of it; the one without a submitter is always among them."""
+    known = [(place_of(str(item["path"])), item) for item in (report.since.known if report.since else [])]
+    gaps = _gaps(report)
+    places = {Place(), *report.states, *(place_of(finding.path) for finding in report.findings)}
+    places |= {place_of(path) for path, _ in gaps} | {place for place, _ in known}
+    units = {place: Unit(place) for place in sorted(places)}
+    for finding in report.findings:
+        units[place_of(finding.path)].findings.append(finding)
+    for place, item in known:
+        units[place].known_blockers += item["severity"] == "error" and not item.get("waived")
+    for path, text in gaps:
+        units[place_of(path)].not_checked.append(text)
+    weights = _weights(report)
+    for unit in units.values():
+        unit.states = _states(report, unit, weights)
+        counting = [finding.severity.value for finding in unit.findings if report.waiver_of(finding) is None]
+        unit.blockers, unit.warnings = counting.count("error"), counting.count("warning")
+    for place, unit in units.items():
+        _decide(report, unit, [units[above] for above in _above(place) if above in units])
+    return units
 
 
 def _above(place: Place) -> list[Place]:
@@ -244,18 +272,13 @@ def _weighed(report: CheckReport, violations: Sequence[Finding]) -> State:
     return State.VIOLATED if any(finding.severity.value == "error" for finding in counting) else State.WARNED
 
 
-def _count(report: CheckReport, unit: Unit) -> None:
-    counting = [finding for finding in unit.findings if report.waiver_of(finding) is None]
-    unit.blockers = sum(finding.severity.value == "error" for finding in counting)
-    unit.warnings = sum(finding.severity.value == "warning" for finding in counting)
-    if report.since is not None:
-        known = [item for item in report.since.known if place_of(str(item["path"])) == unit.place]
-        unit.known_blockers = sum(item["severity"] == "error" and not item.get("waived") for item in known)
+def _gaps(report: CheckReport) -> list[tuple[str, str]]:
+    """Paths that were not checked, and how a report names each."""
+    paths = [(path, path) for path in (*report.unjudged, *report.unreadable)]
+    return paths + [(fault.path, f"{fault.path} (fault)") for fault in report.faults]
 
 
 def _decide(report: CheckReport, unit: Unit, above: Sequence[Unit]) -> None:
-    unit.not_checked = [path for path in (*report.unjudged, *report.unreadable) if place_of(path) == unit.place]
-    unit.not_checked += [f"{fault.path} (fault)" for fault in report.faults if place_of(fault.path) == unit.place]
     unit.held_up_by = [other.place for other in above if other.blockers + other.known_blockers]
     if unit.blockers + unit.known_blockers or unit.held_up_by:
         unit.status = Status.NOT_READY

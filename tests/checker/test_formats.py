@@ -22,6 +22,7 @@ from rules import Severity
 from submission_checker.cli import main
 from submission_checker.formats import FORMATS
 from submission_checker.report import CheckReport, Since, Waived, as_json
+from submission_checker.validation import State, validate
 
 PEOPLE = [name for name in FORMATS if name not in ("json", "jsonl", "sarif")]
 """Formats that show text as it is; the others escape it as JSON does."""
@@ -458,6 +459,24 @@ def test_what_is_above_a_workload_holds_it_up() -> None:
     (acme,) = (item for item in found["submissions"] if item["submitter"] == "acme")
     assert acme["workloads"][0]["status"] == "NOT READY"
     assert acme["workloads"][0]["blockers"] == 0
+
+
+def test_only_what_has_something_to_tell_is_listed_beside_the_workloads() -> None:
+    system = "closed/acme/systems/fast-1.yaml"
+    for findings, rows in (
+        ([finding()], ["checkpointing/llama3-8b"]),
+        ([finding(path=system)], ["", "checkpointing/llama3-8b"]),
+        ([finding(path=system, severity=Severity.INFO, outcome="note")], ["checkpointing/llama3-8b"]),
+        ([finding(path="closed/acme/systems/spare.yaml")], ["checkpointing/llama3-8b", ""]),
+    ):
+        (acme,) = (item for item in validate(report_of(*findings)).submissions if item.submitter == "acme")
+        assert [unit.place.workload for unit in acme.rows] == rows
+
+
+def test_a_violation_counted_at_another_place_weighs_what_its_finding_weighs() -> None:
+    warning = finding(severity=Severity.WARNING, path="closed/acme/systems/fast-1.yaml")
+    (acme,) = (item for item in validate(report_of(warning)).submissions if item.submitter == "acme")
+    assert acme.states["4.3.5"] is State.WARNED
 
 
 def test_a_ruling_takes_a_blocker_away() -> None:

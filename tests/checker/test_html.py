@@ -160,6 +160,12 @@ def test_what_was_cleared_since_is_listed() -> None:
 def test_the_page_fits_its_window(page: Open, make: Callable[[], CheckReport], width: int) -> None:
     browser = page(make(), width=width)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    # Only the heat map may need to be scrolled sideways, within its own frame.
+    frames = browser.execute_script(
+        "return [...document.querySelectorAll('.wide')].filter(e => e.scrollWidth > e.clientWidth)"
+        ".map(e => e.getAttribute('aria-labelledby'))"
+    )
+    assert set(frames) <= {"map-title"}
 
 
 @in_browser
