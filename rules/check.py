@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from .compiled import CompiledClause, CompiledRule, Compiler
 from .edition import Edition, LoadedSection, edition_ids, load_edition
 from .errors import RuleBookError
-from .examples import BuiltExample, build_examples, contradictions, scope_of
+from .examples import BuiltExample, Known, build_examples, contradictions, scope_of
 from .mutate import Mutant, cell_mutants, clause_mutants
 
 
@@ -86,18 +86,27 @@ def _check_mutants(
         if not entry.editions or edition.id in entry.editions
     }
     survived: set[str] = set()
+    scopes = [(example, scope_of(example, edition.tables, edition.cells)) for example in examples]
+    known: Known = {}
+    keep_alive: list[CompiledRule] = []  # an identity in ``known`` must not be given to another clause
     for mutant in (*clause_mutants(rule), *cell_mutants(rule, edition.tables, edition.cells)):
         changed = mutated(compiler, rule, mutant)
         if changed is None:
             result.refused += 1
             continue
         result.mutants += 1
-        cells = edition.cells if mutant.cells is None else mutant.cells
-        killed = any(
-            True
-            for example in examples
-            for _ in contradictions(changed, example, scope_of(example, edition.tables, cells))
-        )
+        if mutant.cells is None:
+            # Clauses that the mutant leaves alone say what they said; the changed one is new to ``known``.
+            killed = any(True for example, scope in scopes for _ in contradictions(changed, example, scope, known))
+            keep_alive.append(changed)
+        else:
+            spared = {id(clause) for clause in rule.clauses if mutant.cell not in clause.reads}
+            partly = {key: outcome for key, outcome in known.items() if key[0] in spared}
+            killed = any(
+                True
+                for example in examples
+                for _ in contradictions(changed, example, scope_of(example, edition.tables, mutant.cells), partly)
+            )
         if killed:
             continue
         survived.add(mutant.name)

@@ -123,27 +123,39 @@ def scope_of(example: BuiltExample, tables: Mapping[str, Table], cells: Cells) -
     return Scope(example.chain, tables, cells, Absence(NOT_GIVEN, Reason.MISSING_FILE, detail="not given"))
 
 
-def outcomes(rule: CompiledRule, scope: Scope, division: str) -> dict[str, Outcome]:
-    """Outcome of each clause of the rule that speaks of the scope's subject. Raises EvaluationFault."""
+Known = dict[tuple[int, int], Outcome]
+"""Outcomes by themselves (before a clause yields), by identity of the compiled clause and number of the example."""
+
+
+def outcomes(rule: CompiledRule, example: BuiltExample, scope: Scope, known: Known) -> dict[str, Outcome]:
+    """Outcome of each clause of the rule that speaks of the scope's subject; ``known`` is used and filled.
+
+    Raises EvaluationFault.
+    """
     found: dict[str, Outcome] = {}
     for clause in rule.clauses:
         if clause.model is not type(scope.chain[0]):
             continue
-        if division not in clause.divisions:
+        if example.example.division not in clause.divisions:
             found[clause.key] = Outcome.NOT_APPLICABLE
             continue
-        judged = {judgement.outcome for judgement in judge(rule, clause, scope)}
-        found[clause.key] = next(outcome for outcome in WORST_FIRST if outcome in judged)
+        place = (id(clause), example.number)
+        if place not in known:
+            judged = {judgement.outcome for judgement in judge(rule, clause, scope, explain=False)}
+            known[place] = next(outcome for outcome in WORST_FIRST if outcome in judged)
+        found[clause.key] = known[place]
     for key in yielding((c, found[c.key] is Outcome.VIOLATION) for c in rule.clauses if c.key in found):
         found[key] = Outcome.NOT_APPLICABLE
     return found
 
 
-def contradictions(rule: CompiledRule, example: BuiltExample, scope: Scope) -> Iterator[str]:
+def contradictions(
+    rule: CompiledRule, example: BuiltExample, scope: Scope, known: Known | None = None
+) -> Iterator[str]:
     """Where the rule does not say of the example what the example states."""
     stated = example.example
     try:
-        found = outcomes(rule, scope, stated.division)
+        found = outcomes(rule, example, scope, {} if known is None else known)
     except EvaluationFault as fault:
         yield f"{example}: {fault}"
         return

@@ -32,10 +32,11 @@ class Judgement:
     """Cause ids that a violation owns."""
 
 
-def judge(rule: CompiledRule, clause: CompiledClause, scope: Scope) -> list[Judgement]:
+def judge(rule: CompiledRule, clause: CompiledClause, scope: Scope, *, explain: bool = True) -> list[Judgement]:
     """All judgements of a clause: one, or one for each item of its list.
 
-    Raises EvaluationFault with rule and clause for a defect of the rule.
+    Without ``explain`` a violation comes without message, remedy and evidence. Raises EvaluationFault, with rule and
+    clause, for a defect of the rule.
     """
     subject = scope.chain[0]
     try:
@@ -43,13 +44,13 @@ def judge(rule: CompiledRule, clause: CompiledClause, scope: Scope) -> list[Judg
         if guard is not None:
             return [guard]
         if not clause.clause.each:
-            return [_judge_one(clause, scope, "")]
+            return [_judge_one(clause, scope, "", explain)]
         items = scope.resolve(clause.clause.each)
         if isinstance(items, Absence):
             return [Judgement(Outcome.UNDETERMINED, subject, absent=((clause.clause.each, items),))]
         if not items:
             return [Judgement(Outcome.NOT_APPLICABLE, subject)]
-        return [_judge_one(clause, scope.of_item(item), _item_key(item)) for item in items]
+        return [_judge_one(clause, scope.of_item(item), _item_key(item), explain) for item in items]
     except EvaluationFault as fault:
         raise EvaluationFault(f"rule {rule.id}, clause {clause.key}, {subject.path or 'launch'}: {fault}") from fault
 
@@ -87,7 +88,7 @@ def _guard(clause: CompiledClause, scope: Scope) -> Judgement | None:
     return None
 
 
-def _judge_one(clause: CompiledClause, scope: Scope, item: str) -> Judgement:
+def _judge_one(clause: CompiledClause, scope: Scope, item: str, explain: bool) -> Judgement:
     subject = scope.chain[0]
     lets: dict[str, Any] = {}
 
@@ -116,6 +117,8 @@ def _judge_one(clause: CompiledClause, scope: Scope, item: str) -> Judgement:
             return Judgement(Outcome.UNDETERMINED, subject, item, absent=holds.absent)
         if holds:
             return Judgement(Outcome.PASS, subject, item)
+    if not explain:
+        return Judgement(Outcome.VIOLATION, subject, item)
     if clause.clause.explains:
         owned = scope.resolve(clause.clause.explains)
         explains = (

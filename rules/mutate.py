@@ -44,6 +44,8 @@ class Mutant:
     key: str = ""
     clause: Clause | None = None
     cells: Cells | None = None
+    cell: str = ""
+    """Table and column whose cell is changed."""
 
 
 def text_mutants(text: str) -> Iterator[str]:
@@ -130,13 +132,13 @@ def cell_mutants(rule: CompiledRule, tables: Mapping[str, Table], cells: Cells) 
         if column == ROWS:
             for row in cells[table]:
                 kept = {key: value for key, value in cells[table].items() if key != row}
-                yield Mutant(f"cell {table}: row {row} dropped", cells={**cells, table: kept})
+                yield Mutant(f"cell {table}: row {row} dropped", cells={**cells, table: kept}, cell=name)
             continue
         for row, values in cells[table].items():
             for value in cell_values(values[column]):
                 changed = {**cells[table], row: {**values, column: value}}
                 label = f"{table}.{row}.{column}" if row else f"{table}.{column}"
-                yield Mutant(f"cell {label}: {value}", cells={**cells, table: changed})
+                yield Mutant(f"cell {label}: {value}", cells={**cells, table: changed}, cell=name)
 
 
 def cell_values(value: Any) -> Iterator[Any]:
