@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .validation import Submission
 
 SCHEMA = "mlpstorage-check-report/1"
+SUBMISSION_DEPTH = 2
+"""Names that lead to a submission: the division and the submitter."""
 SEVERITIES = ("error", "warning", "info")
 """Worst first."""
 
@@ -112,6 +114,8 @@ class CheckReport:
     """Directories of results that no rules are there for yet."""
     left_out: list[str] = field(default_factory=list)
     """Rules that the user did not select."""
+    partial: bool = False
+    """Less than a submission was looked at: a system, a workload or a leaf."""
     only: list[str] = field(default_factory=list)
     """The submitters that the user asked for; empty: all."""
     states: States = field(default_factory=dict)

@@ -36,7 +36,7 @@ from .discovery import (
 from .readers import structure, tree
 from .readers.families import FAMILIES, family_of_leaf
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
-from .report import CheckReport, Fault, States, add_states, place_of
+from .report import SUBMISSION_DEPTH, CheckReport, Fault, States, add_states, place_of
 from .selection import Selection
 
 
@@ -79,6 +79,7 @@ def check(
     location = locate(path)
     parts: Iterator[Part]
     report = CheckReport(edition.id, _shown_root(path, location.root), edition.info.caution)
+    report.partial = location.kind != "tree" or len(location.scope) > SUBMISSION_DEPTH
     if location.kind == "tree" and not location.is_leaf:
         with Root(location.root) as root:
             listing = walk(root, location.scope)

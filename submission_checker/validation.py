@@ -282,7 +282,7 @@ def _decide(report: CheckReport, unit: Unit, above: Sequence[Unit]) -> None:
     unit.held_up_by = [other.place for other in above if other.blockers + other.known_blockers]
     if unit.blockers + unit.known_blockers or unit.held_up_by:
         unit.status = Status.NOT_READY
-    elif unit.not_checked or report.left_out or any(other.not_checked for other in above):
+    elif unit.not_checked or report.left_out or report.partial or any(other.not_checked for other in above):
         unit.status = Status.UNDECIDED
 
 
@@ -291,6 +291,8 @@ def _not_checked(report: CheckReport) -> list[str]:
     found = [f"{path}: it could not be listed" for path in report.unreadable]
     found += [f"{fault.path or 'a part of the tree'}: the checker failed there" for fault in report.faults]
     found += [f"{path}: results of this family are not judged yet" for path in report.unjudged]
+    if report.partial:
+        found.append("only a part of a submission was looked at")
     if report.left_out:
         found.append(f"{len(report.left_out)} rules of the edition were not selected")
     if not report.leaves:

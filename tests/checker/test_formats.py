@@ -445,6 +445,20 @@ def statuses(report: CheckReport) -> tuple[str, dict[str, str]]:
     return found["status"], {item["submitter"]: item["status"] for item in found["submissions"]}
 
 
+def test_a_part_of_a_submission_is_never_ready(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = combined(tmp_path / "tree")
+
+    def status(path: Path) -> str:
+        main([str(path), "--format", "json"])
+        return str(json.loads(capsys.readouterr().out)["status"])
+
+    submitter = made.root / made.division / made.organisation
+    assert [status(path) for path in (made.root, submitter)] == ["READY", "READY"]
+    assert {status(path) for path in (submitter / "results" / made.system, made.workload, made.leaves[0].path)} == {
+        "UNDECIDED"
+    }
+
+
 def test_a_submission_without_blockers_is_ready() -> None:
     warning = finding(severity=Severity.WARNING)
     assert statuses(report_of(warning)) == ("READY", {"acme": "READY", "globex": "READY"})
@@ -486,7 +500,13 @@ def test_a_ruling_takes_a_blocker_away() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"unreadable": ["closed/acme/x"]}, {"unjudged": ["closed/acme/x"]}, {"left_out": ["4.3.1"]}, {"leaves": 0}],
+    [
+        {"unreadable": ["closed/acme/x"]},
+        {"unjudged": ["closed/acme/x"]},
+        {"left_out": ["4.3.1"]},
+        {"leaves": 0},
+        {"partial": True},
+    ],
 )
 def test_what_was_not_checked_is_never_ready(changes: dict[str, Any]) -> None:
     assert statuses(report_of(**changes))[0] == "UNDECIDED"
