@@ -103,7 +103,7 @@ class CodeDirectory(_Recorded, FactModel):
     """A ``code/`` directory of layout 1: one that is there, or one that layout 1 wants."""
 
     subject: ClassVar[str] = "code_directory"
-    namespace: ClassVar[str] = "directory"
+    namespace: ClassVar[str] = "code_directory"
     parent: ClassVar[str] = "code_tree"
     plural: ClassVar[str] = "directories"
 
@@ -147,7 +147,7 @@ class CodeLeaf(FactModel):
     """A run leaf of any family, as far as it says by which code it was made."""
 
     subject: ClassVar[str] = "code_leaf"
-    namespace: ClassVar[str] = "leaf"
+    namespace: ClassVar[str] = "code_leaf"
     parent: ClassVar[str] = "code_submission"
     plural: ClassVar[str] = "leaves"
 
