@@ -13,7 +13,7 @@ from mlpstorage.results.text import shorten
 from rules.facts import Absence, Reason
 
 from .model import ROOT
-from .problems import Problem, find_problems, items
+from .problems import Fault, Problem, find_problems, items
 from .source import Location, Source, parse
 
 T = TypeVar("T")
@@ -35,6 +35,11 @@ class Description:
         """What is wrong with single fields."""
         return find_problems(self.source)
 
+    @cached_property
+    def _faulty(self) -> Mapping[Location, tuple[Problem, Fault]]:
+        """The problem and the fault of each faulty place."""
+        return {fault.location: (problem, fault) for problem in self.problems for fault in problem.faults}
+
     def read(self, location: Location, convert: Callable[[Any], T]) -> Found[T]:
         """The value at a place below ``system_under_test``; where it is faulty, absent by the problem's cause.
 
@@ -44,15 +49,15 @@ class Description:
             return self.document.absence()
         whole = (ROOT, *location)
         pointer = "".join(f"/{step}" for step in whole)
-        problem = next((one for one in self.problems if one.covers(whole)), None)
+        covering = next((whole[:length] for length in range(len(whole) + 1) if whole[:length] in self._faulty), None)
         node: Any = self.document.data
         for step in whole:
             inside = isinstance(node, dict) if isinstance(step, str) else isinstance(node, list)
             node = node[step] if inside and (isinstance(step, int) or step in node) else None
-        if problem is not None:
-            itself = any(fault.location == whole for fault in problem.faults)
-            reason = Reason.UNREADABLE if not itself else Reason.KEY_ABSENT if node is None else Reason.INVALID
-            return Absence(problem.cause, reason, self.document.path, pointer, f"{problem.name}: {problem.detail}")
+        if covering is not None:
+            problem, fault = self._faulty[covering]
+            reason = Reason.UNREADABLE if covering != whole else Reason.KEY_ABSENT if node is None else Reason.INVALID
+            return Absence(problem.cause, reason, self.document.path, pointer, fault.shown((ROOT,)))
         if node is None:
             return self.document.key_absent(pointer)
         try:

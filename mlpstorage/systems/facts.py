@@ -14,6 +14,8 @@ from .description import Description
 from .problems import LATER_FIELDS, MAX_FIELDS, Problem, pointer_text
 from .source import Location
 
+_MAX_PARTS = 50
+"""Parts that one fact names; the others are counted, so that no file makes a report endless."""
 _PRODUCT = ("product_nodes", "product_switches")
 _NODES = ("product_nodes", "clients")
 
@@ -106,16 +108,24 @@ def _put_physical(sheet: FactSheet, description: Description) -> None:
     sheet.put("itemized_rack_units", itemized, source)
     sheet.put("rack_unit_terms", derived.rack_unit_terms(groups), source)
     sheet.put("provisioned_power_watts", watts, source)
-    sheet.put("units", list(_units(description)), source)
-    sheet.put("physical_parts", list(_physical_parts(description)), source)
-    sheet.put("power_feeds", list(_power_feeds(description)), source)
+    units = sorted(_units(description), key=lambda unit: not unit.missing)
+    sheet.put("units", units[:_MAX_PARTS], source)
+    sheet.put("physical_parts", _some(_physical_parts(description)), source)
+    feeds = sorted(_power_feeds(description), key=lambda feed: feed.active <= feed.configured)
+    sheet.put("power_feeds", feeds[:_MAX_PARTS], source)
     for fact, name in (("unconnected_product_nodes", "product_nodes"), ("unconnected_clients", "clients")):
-        bare = [
+        bare = (
             f"{pointer_text(location)} (line {description.line(location)})"
             for location, group in description.groups(name)
-            if not group.get("networking") and not isinstance(group.get("networking"), str)
-        ]
-        sheet.put(fact, bare, source)
+            if group.get("networking") in (None, [])
+        )
+        sheet.put(fact, _some(bare), source)
+
+
+def _some(parts: Iterable[str]) -> list[str]:
+    """The first parts, and how many more there are."""
+    found = list(parts)
+    return found if len(found) <= _MAX_PARTS else [*found[:_MAX_PARTS], f"and {len(found) - _MAX_PARTS} more"]
 
 
 def _group_count(description: Description, name: str) -> Found[int]:

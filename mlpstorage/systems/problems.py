@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -25,6 +26,10 @@ LATER_FIELDS = ("usable_capacity_tib", "availability", "int_client_store_tib")
 """Fields of ``solution`` that the printed v3.0 format did not have."""
 MAX_FIELDS = 20
 """Fields that one problem spells out; the others are counted."""
+MAX_FAULTS = 2000
+"""Faults that are looked at; in a file with more, nothing is read."""
+MAX_PROBLEMS = 100
+"""Objects that are told one by one; the faults of all others are one problem."""
 _NODE_LISTS = ("product_nodes", "clients")
 _GROUPS = (*_NODE_LISTS, "product_switches", "rack_power_supplies")
 _PARTS = ("networking", "ports", "drives")
@@ -70,10 +75,6 @@ class Problem:
             shown.append(f"and {len(self.faults) - MAX_FIELDS} more")
         return "; ".join(shown)
 
-    def covers(self, location: Location) -> bool:
-        """Whether the value at this place, or what it lies in, is one of the faults."""
-        return any(location[: len(fault.location)] == fault.location for fault in self.faults)
-
 
 def pointer_text(location: Sequence[str | int]) -> str:
     """``product_nodes[0].chassis.rack_units``."""
@@ -102,15 +103,24 @@ def find_problems(source: Source) -> tuple[Problem, ...]:
         for one_kind, members in _custom_hardware(owner, kind, found, source):
             cause = f"description:{source.document.path}#{pointer_text(owner[1:])}:{one_kind}"
             problems.append(Problem(one_kind, owner, members[0].line, tuple(members), cause))
-    return tuple(sorted(problems, key=lambda problem: (problem.line, problem.name, problem.kind)))
+    problems.sort(key=lambda problem: (problem.line, problem.name, problem.kind))
+    if len(problems) > MAX_PROBLEMS:
+        rest = tuple(fault for problem in problems[MAX_PROBLEMS:] for fault in problem.faults)
+        problems[MAX_PROBLEMS:] = [
+            Problem("fields", (), rest[0].line, rest, f"description:{source.document.path}#:rest")
+        ]
+    return tuple(problems)
 
 
 def _faults(source: Source) -> Iterator[Fault]:
     try:
         SystemDescription.model_validate(source.document.data)
     except ValidationError as error:
-        for entry in error.errors(include_url=False, include_context=False):
+        entries = error.errors(include_url=False, include_context=False)
+        for entry in entries[:MAX_FAULTS]:
             yield _fault(tuple(entry["loc"]), entry["type"], entry["input"], source)
+        if len(entries) > MAX_FAULTS:
+            yield Fault((ROOT,), 1, f"has {len(entries) - MAX_FAULTS} more faults", "mend these first")
 
 
 def _fault(location: Location, kind: str, value: Any, source: Source) -> Fault:
@@ -141,6 +151,12 @@ def _quoted(location: Location, value: Any) -> str:
 
 
 def _legal(location: Location) -> str:
+    return _legal_at(tuple(0 if isinstance(step, int) else step for step in location))
+
+
+@cache
+def _legal_at(location: Location) -> str:
+    """What may stand at a place, whatever the numbers of the list items that it lies in."""
     field = field_at(location)
     if field is None:
         return "see the format: mlpstorage systems schema"

@@ -23,6 +23,8 @@ except ImportError:  # libyaml is optional in PyYAML
 
 MAX_DEPTH = 50
 """Levels of nesting; the format has nine."""
+MAX_VALUES = 100_000
+"""Keys and values; the longest descriptions, with all kernel settings of every node group, have some ten thousand."""
 _PLAIN = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 Location = tuple[str | int, ...]
 
@@ -91,7 +93,7 @@ class _Reader:
         return value
 
     def _check_events(self, text: str) -> None:
-        depth = 0
+        depth = values = 0
         for event in yaml.parse(text, Loader=_Loader):
             if isinstance(event, yaml.AliasEvent):
                 line = event.start_mark.line + 1 if event.start_mark else 1
@@ -99,6 +101,9 @@ class _Reader:
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH:
                 raise _RefusedError(f"it is nested deeper than {MAX_DEPTH} levels")
+            values += isinstance(event, yaml.NodeEvent)
+            if values > MAX_VALUES:
+                raise _RefusedError(f"it has more than {MAX_VALUES} values")
 
     def _value(self, node: Any, location: Location) -> Any:
         self.lines.setdefault(location, node.start_mark.line + 1)

@@ -34,7 +34,8 @@ def itemized_rack_units(groups: Iterable[Group]) -> int | Absence:
 
 def rack_unit_terms(groups: Iterable[Group]) -> str:
     """The sum in words: ``3 x 2 (product_nodes[0])``; ``nothing`` where there is no group."""
-    return ", ".join(f"{_shown(g.count)} x {_shown(g.rack_units)} ({g.name})" for g in groups) or "nothing"
+    terms = [f"{_shown(group.count)} x {_shown(group.rack_units)} ({group.name})" for group in groups]
+    return ", ".join(_short(terms, 20)) or "nothing"
 
 
 def provisioned_watts(groups: Iterable[Group]) -> int | Absence:

@@ -349,3 +349,25 @@ def test_what_a_faulty_field_would_state_is_absent_for_the_problem_s_cause() -> 
     assert {first.cause, second.cause} == {found["itemized_rack_units"].cause, found["benchmark_api"].cause}
     assert found["itemized_rack_units"].reason is Reason.INVALID
     assert found["benchmark_api"].reason is Reason.UNREADABLE
+
+
+ENDLESS = {
+    "numbers for nodes": "system_under_test: {clients: [" + "1," * 60_000 + "]}",
+    "empty nodes": "system_under_test: {deployment: onprem, clients: [" + "{}," * 30_000 + "]}",
+    "nodes without power": "system_under_test: {deployment: onprem, clients: [" + "{chassis: {}}," * 10_000 + "]}",
+    "unknown keys": "system_under_test: {" + ", ".join(f"k{n}: 1" for n in range(45_000)) + "}",
+    "one key again and again": "system_under_test: {" + "k: 1, " * 45_000 + "}",
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_a_file_of_many_faults_makes_no_endless_report(name: str) -> None:
+    found = facts(ENDLESS[name])
+    assert 0 < len(found["problems"]) <= 101
+    assert len(found["units"]) <= 50
+    assert sum(len(problem.detail) for problem in found["problems"]) < 2_000_000
+
+
+def test_more_values_than_any_description_has_are_refused() -> None:
+    description = read("a: [" + "1," * 100_001 + "]")
+    assert description.document.detail == "it has more than 100000 values"
