@@ -7,6 +7,7 @@ mpirun: ``submission-checker effect OLD NEW RESULTS_DIR`` prints what both editi
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,10 +31,14 @@ class EffectError(Exception):
 
 def effect_on(results_dir: str, old: str, new: str) -> Effect:
     """Judge a tree by two editions. Raises EffectError."""
-    if find_spec(_PROGRAM) is None:
+    spec = find_spec(_PROGRAM)
+    if spec is None or spec.origin is None:
         raise EffectError("--against needs the submission checker: install it beside mlpstorage", 2)
-    command = [sys.executable, "-m", _PROGRAM, "effect", old, new, "--", results_dir]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # The copy that was found, and -P: a working directory inside a stranger's tree must not become a place of modules.
+    beside = os.path.dirname(os.path.dirname(spec.origin))
+    path = os.pathsep.join(filter(None, (beside, os.environ.get("PYTHONPATH"))))
+    command = [sys.executable, "-P", "-m", _PROGRAM, "effect", old, new, "--", results_dir]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path})
     try:
         document = json.loads(done.stdout)
     except ValueError:

@@ -145,6 +145,14 @@ def test_a_tree_that_is_none_is_an_error_with_the_checkers_words(tmp_path: Path)
     assert "holds no submission" in " ".join(text.split())
 
 
+def test_nothing_of_the_working_directory_is_run(subset: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("submission_checker.py", "rules.py", "json.py"):
+        (subset.root / name).write_text("import os; open('ran', 'w')\n")
+    monkeypatch.chdir(subset.root)
+    assert diff("--against", ".")[0] == 0
+    assert not (subset.root / "ran").exists()
+
+
 def test_the_run_time_tool_does_not_import_the_checker() -> None:
     code = "import mlpstorage.rules_cmd, sys; sys.exit('submission_checker' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
