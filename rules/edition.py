@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from . import _yaml
+from . import strict_yaml
 from .compiled import CompiledRule, Compiler, Fail
 from .entries import Baselines, Book, EditionInfo, Rule, Section
 from .errors import RuleLoadError, UnknownEditionError, UnknownRuleError
@@ -30,10 +30,10 @@ class LoadedSection:
     """A section file, its tables and its baselines, before any edition is chosen."""
 
     section: Section
-    document: _yaml.Document
+    document: strict_yaml.Document
     tables: tuple[Table, ...]
     baselines: Baselines
-    baseline_document: _yaml.Document
+    baseline_document: strict_yaml.Document
 
     def fail(self, rule: Rule, edition: str) -> Callable[[str], Fail]:
         """Makes the errors of one rule's clauses, with file and line."""
@@ -53,15 +53,15 @@ class LoadedSection:
         return of_clause
 
 
-def _load(path: Path, model: type[_M]) -> tuple[_M, _yaml.Document]:
-    document = _yaml.load(path)
+def _load(path: Path, model: type[_M]) -> tuple[_M, strict_yaml.Document]:
+    document = strict_yaml.load(path)
     try:
         return model.model_validate(document.data), document
     except ValidationError as error:
         raise _readable(error, document) from error
 
 
-def _readable(error: ValidationError, document: _yaml.Document) -> RuleLoadError:
+def _readable(error: ValidationError, document: strict_yaml.Document) -> RuleLoadError:
     first = error.errors()[0]
     location = tuple(first["loc"])
     rule = clause = ""

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from . import _yaml
+from . import strict_yaml
 from .errors import RuleLoadError
 
 BOOK = Path(__file__).parent / "book"
@@ -94,7 +94,7 @@ class Table(BaseModel):
 def load_table(name: str) -> Table:
     """The table in ``rules/book/tables/<name>.yaml``. Raises RuleLoadError."""
     path = BOOK / "tables" / f"{name}.yaml"
-    document = _yaml.load(path)
+    document = strict_yaml.load(path)
     try:
         return Table.model_validate(document.data)
     except ValidationError as error:

@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 import rules
 from mlpstorage.results.text import clean
 from rules import Finding, Severity
-from rules._yaml import load
 from rules.outcomes import fingerprint
+from rules.strict_yaml import load
 
 from .report import CheckReport, Waived, place_of
 

@@ -98,6 +98,7 @@ class Family(Record):
         "The workload category that it is taken for, whatever its spelling; empty: none.", known=Known.RUN
     )
     children: int = fact("Number of its directories, without dot names.", known=Known.RUN)
+    listed: bool = fact("It could be listed, as far as it was gone into.", known=Known.RUN)
 
 
 class WorkloadName(Record):
