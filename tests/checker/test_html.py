@@ -222,6 +222,8 @@ def test_findings_are_filtered(page: Open) -> None:
         "closed > acme > fast-1 > checkpointing/llama3-8b"
     ]
     select(browser, "rule", "all")
+    options = browser.find_elements("css selector", "[name=division] option")
+    assert [option.text for option in options] == ["all", "closed", "open"]
     select(browser, "division", "open")
     assert shown(browser) == ["globex 4.3.5", "globex 4.7.2"]
 
