@@ -9,7 +9,7 @@ from typing import Literal
 
 from mlpstorage.results import layout
 from mlpstorage.results.files import Root
-from mlpstorage.results.images import LEGACY
+from mlpstorage.results.images import LEGACY, POOL
 from mlpstorage.results.text import clean
 
 RESULTS = "results"
@@ -104,6 +104,7 @@ class CommandDirectory:
     files: tuple[str, ...]
     leaves: tuple[Leaf, ...]
     strays: tuple[Stray, ...]
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,7 @@ class WorkloadDirectory:
     files: tuple[str, ...] = ()
     division: str = ""
     system_path: str = ""
+    own_problem: str = ""
 
     @property
     def name(self) -> str:
@@ -131,8 +133,13 @@ class WorkloadDirectory:
 
     @property
     def unlisted(self) -> bool:
-        """Some leaf of it could not be listed, so that nothing can be said of the whole."""
-        return any(leaf.problem for level in self.levels for leaf in level.leaves)
+        """It or some leaf of it could not be listed, so that nothing can be said of the whole."""
+        return bool(self.problem) or any(leaf.problem for level in self.levels for leaf in level.leaves)
+
+    @property
+    def problem(self) -> str:
+        """Why it, or the directory of a command, could not be listed."""
+        return self.own_problem or next((level.problem for level in self.levels if level.problem), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +150,7 @@ class FamilyDirectory:
     path: str
     family: str = ""
     children: int = 0
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +219,8 @@ class Listing:
     """Division directories as they are named, with the number of their submitters."""
     submitters: list[SubmitterDirectory] = field(default_factory=list)
     systems: list[SystemDirectory] = field(default_factory=list)
+    code: bool = False
+    """Some submitter has code in the form of the oldest layout."""
     misplaced: list[str] = field(default_factory=list)
     obstacles: list[Obstacle] = field(default_factory=list)
     """Of the root and the divisions; those below are with their submitters and systems."""
@@ -227,7 +237,7 @@ class Listing:
     @property
     def unreadable(self) -> list[str]:
         """Directories that could not be listed, and why."""
-        units = (self, *self.submitters, *self.systems)
+        units: list[Listing | SubmitterDirectory | SystemDirectory] = [self, *self.submitters, *self.systems]
         found = (obstacle for unit in units for obstacle in unit.obstacles if obstacle.kind == UNLISTED)
         return [f"{clean(obstacle.path)}: {obstacle.detail}" for obstacle in found]
 
@@ -348,6 +358,11 @@ def family_named(name: str) -> str:
 _SPELLINGS = {family: {family.replace("_", "")} for family in layout.FAMILIES}
 _SPELLINGS[layout.VECTOR_DATABASE].add("vectordb")
 """The command line's names as well, in which the tool says vectordb and kvcache."""
+MAX_DIRECTORIES = 1000
+"""Directories of one directory that are gone into; the published round had 19 submitters with 95 systems in all."""
+_KNOWN = frozenset(
+    {RESULTS, SYSTEMS, POOL, LEGACY, layout.DLIO_CONFIG_DIR, *layout.DIVISIONS, *layout.FAMILIES, *layout.COMMANDS}
+)
 _MAX_DEPTH = 6
 _MAX_SEARCHED = 200
 """Directories that are searched for leaves where none should be, for each place."""
@@ -384,11 +399,24 @@ class _Walker:
             problem = os.strerror(error.errno or 0)
             obstacles.append(Obstacle(path, UNLISTED, detail=problem, in_leaf=in_leaf))
             return Entries(path, problem=problem)
+        if not in_leaf:
+            directories = self._bounded(path, directories, obstacles)
         told = [(name, kind) for name, kind in special if unread(name)]
         for kind in sorted({kind for _, kind in told}):
             names = tuple(name for name, its_kind in told if its_kind == kind)
             obstacles.append(Obstacle(path, kind, names, in_leaf=in_leaf))
         return Entries(path, tuple(directories), tuple(files), tuple(special))
+
+    @staticmethod
+    def _bounded(path: str, directories: Sequence[str], obstacles: list[Obstacle]) -> Sequence[str]:
+        """So many directories that no tree could be checked in time are gone into up to a bound, and that is told."""
+        unknown = [name for name in directories if name not in _KNOWN and _visible(name)]
+        if len(unknown) <= MAX_DIRECTORIES:
+            return directories
+        detail = f"it holds {len(unknown)} directories; the first {MAX_DIRECTORIES} of them were gone into"
+        obstacles.append(Obstacle(path, UNLISTED, detail=detail))
+        left_out = set(unknown[MAX_DIRECTORIES:])
+        return [name for name in directories if name not in left_out]
 
     def leaves_out(self, name: str, level: int) -> bool:
         """Whether a directory at a level of the tree lies outside the scope."""
@@ -429,6 +457,7 @@ class _Walker:
             results = tuple(name for name in listed.visible if not _stamped(name))
             for system in self.inside(listed, 3) if not self.leaves_out(RESULTS, 2) else ():
                 code |= self.system(division, name, system)
+        self.listing.code |= code
         self.listing.submitters.append(
             SubmitterDirectory(
                 division.lower(), name, path, entries, results, systems, tuple(nested), code, tuple(misplaced),
@@ -453,7 +482,7 @@ class _Walker:
                 families.append(FamilyDirectory(directory, below, family))
                 continue
             listed = self.entries(below, obstacles)
-            families.append(FamilyDirectory(directory, below, family, len(listed.visible)))
+            families.append(FamilyDirectory(directory, below, family, len(listed.visible), listed.problem))
             misplaced += _stamped_paths(listed)
             code |= LEGACY in listed.directories
             found = list(self.workloads(family, listed, division.lower(), path, misplaced, obstacles))
@@ -507,6 +536,7 @@ class _Walker:
                 listed.files,
                 division,
                 system_path,
+                listed.problem,
             )
 
     def _below(
@@ -557,7 +587,7 @@ class _Walker:
                 below = tuple(self._search(leaf, obstacles))
                 misplaced += below
             strays.append(Stray(name, leaf.path, run_like, below))
-        return CommandDirectory(command, path, entries.files, tuple(leaves), tuple(strays))
+        return CommandDirectory(command, path, entries.files, tuple(leaves), tuple(strays), entries.problem)
 
     def leaf(
         self, path: str, division: str, system_path: str, workload: str, command: str, obstacles: list[Obstacle]

@@ -89,7 +89,7 @@ def check(
         report.unreadable.extend(listing.unreadable)
         report.systems = len(listing.systems)
         report.submitters = len(listing.submitters)
-        if not listing.submitters and not report.unreadable:
+        if not (listing.submitters or listing.obstacles or listing.misplaced):
             raise NothingToCheckError(f"{clean(os.fspath(path))}: there is no submitter in it")
         above = check_tree(location.root, options, listing)
         parts = chain([above], _run(partial(check_system, location.root, options), listing.systems, options.jobs))

@@ -88,7 +88,7 @@ def _layout(listing: Listing, submitter: discovery.SubmitterDirectory) -> str:
         return "3"
     if any(pool.path == submitter.name and POOL_MARKER in pool.files for pool in listing.pools):
         return "2"
-    return "1" if any(other.code for other in listing.submitters) else "none"
+    return "1" if listing.code else "none"
 
 
 def system_facts(system: discovery.SystemDirectory, workloads: Iterable[FactModel]) -> facts.SystemResults:
@@ -102,7 +102,13 @@ def system_facts(system: discovery.SystemDirectory, workloads: Iterable[FactMode
     stamped = sum(1 for leaf in system.misplaced if leaf.rpartition("/")[0] == system.path)
     sheet.put("num_categories", missing or len(system.families) + stamped)
     categories = [
-        facts.Family(name=clean(family.name), path=clean(family.path), proposed=family.family, children=family.children)
+        facts.Family(
+            name=clean(family.name),
+            path=clean(family.path),
+            proposed=family.family,
+            children=family.children,
+            listed=not family.problem,
+        )
         for family in system.families
     ]
     sheet.put("categories", missing or _capped(categories, "name"))
@@ -131,26 +137,33 @@ def workload_facts(root: Root, workload: discovery.WorkloadDirectory, *, live: b
     sheet.put("name", clean(workload.name))
     sheet.put("live", live)
     sheet.put("misplaced", len(workload.misplaced))
+    missing = _unlisted(_problem_path(workload), workload.problem) if workload.problem else None
     training = workload.family == layout.TRAINING
     phases = [
         facts.Phase(name=command, there=command in workload.commands, cause=f"file:{path}/{command}")
         for command in (layout.COMMANDS if training else ())
     ]
-    sheet.put("phases", phases)
+    sheet.put("phases", missing or phases)
     entries = [_directory(Stray(name, f"{workload.path}/{name}"), "") for name in workload.commands]
-    sheet.put("entries", _capped(entries, "name"))
+    sheet.put("entries", missing or _capped(entries, "name"))
     strays = [_directory(stray, level.command) for level in workload.levels for stray in level.strays]
-    sheet.put("strays", _capped(strays, "name"))
+    sheet.put("strays", missing or _capped(strays, "name"))
     groups = [group for level in workload.levels for group in _groups(workload, level, levels[level.command])]
-    sheet.put("groups", groups)
+    sheet.put("groups", missing or groups)
     runs = [group for group in groups if group.command == layout.RUN]
     sheet.put("accelerators", [f"{group.accelerator} {group.count}" for group in runs if group.accelerator])
-    sheet.put("results_files", _results_files(workload))
+    sheet.put("results_files", missing or _results_files(workload))
     _put_pauses(sheet, workload, levels.get(layout.RUN, []))
     logs = [f"{level.path}/dlio.log" for level in workload.levels if "dlio.log" in level.files]
     sheet.put("stray_logs", [clean(log) for log in logs])
     leaves = [reader.facts() for readers in levels.values() for reader in readers]
     return sheet.build(facts.WorkloadResults, path, leaves)
+
+
+def _problem_path(workload: discovery.WorkloadDirectory) -> str:
+    """The directory that could not be listed: the workload's, or that of a command."""
+    below = next((level.path for level in workload.levels if level.problem), workload.path)
+    return clean(workload.path if workload.own_problem else below)
 
 
 def leaf_facts(root: Root, leaf: Leaf, family: str) -> facts.RunLeaf:
