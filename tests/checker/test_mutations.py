@@ -144,10 +144,8 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
     "capability no truth value": (describe(multi_host="yes"), [("4.7.4", "error")]),
     "other division recorded": (edit("metadata", {"/args/mode": "open"}), [("X4.1", "error")]),
     "other verdict recorded": (edit("metadata", {"/verification": "Close"}), [("X4.1", "error")]),
-    "other model's directory": (
-        lambda tree: rename_workload(tree, "llama3-8b_b200"),
-        [("2.1.21", "error"), ("X4.2", "error")],
-    ),
+    "other model's directory": (lambda tree: rename_workload(tree, "llama3-70b"), [("X4.2", "error")]),
+    "no model's directory": (lambda tree: rename_workload(tree, "llama3-8b_b200"), [("2.1.21", "error")]),
 }
 
 
