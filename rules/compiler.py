@@ -248,9 +248,17 @@ class Template:
         return "".join(rendered)
 
 
+_SINGULARS = (("leaves", "leaf"), ("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("s", ""))
+"""How units end, in the plural and for one."""
+
+
 def _unit(unit: str, value: Any) -> str:
-    """``1 host``, ``2 hosts``; ``1 s`` stays."""
-    return unit.removesuffix("s") if value == 1 and len(unit) > 3 else unit
+    """``1 host``, ``1 process``, ``1 query``, ``2 hosts``; ``1 s`` stays."""
+    if value == 1 and len(unit) > 3:
+        for plural, singular in _SINGULARS:
+            if unit.endswith(plural):
+                return unit.removesuffix(plural) + singular
+    return unit
 
 
 def telling_digits(numbers: Sequence[float]) -> int:
