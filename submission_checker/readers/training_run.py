@@ -221,8 +221,9 @@ class RunReader:
         if not rates.value or len(rates.value) != len(listed.value):
             detail = f"{len(rates.value)} throughputs for {len(listed.value)} utilisations"
             return self.summary.invalid(pointer, detail)
-        recomputed = [derived.utilisation(rate, time.value, ranks, batch) for rate in rates.value]
-        excess = [derived.exact(one) - other for one, other in zip(listed.value, recomputed, strict=True)]
+        # A recorded throughput is a rounded binary number: what lies below a billionth of a point is its noise.
+        recomputed = [round(derived.utilisation(rate, time.value, ranks, batch), 9) for rate in rates.value]
+        excess = [round(derived.exact(one) - other, 9) for one, other in zip(listed.value, recomputed, strict=True)]
         return Reading((float(derived.mean(recomputed)), float(min(excess)), float(max(excess))), rates.source)
 
     def _storage(self) -> None:
