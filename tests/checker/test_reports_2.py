@@ -255,6 +255,16 @@ def test_92_two_summaries_that_disagree_are_an_error(tmp_path: Path) -> None:
     assert told(tmp_path, "X6.1") == [("X6.1", "error")]
 
 
+def test_95_flattened_leaves_are_told_once_each(tmp_path: Path) -> None:
+    tree, leaf = legal(tmp_path)
+    flattened = tree.workload.with_name("llama3-8b-10u")
+    flattened.mkdir()
+    shutil.copytree(leaf.path, flattened / "1nodex8ppn")
+    leaf.path.rename(flattened / "8nodex8ppn")
+    shutil.rmtree(tree.workload)
+    assert places(tmp_path, "X6.4", "2.1.27", "2.1.10") == [("X6.4", "1nodex8ppn"), ("X6.4", "8nodex8ppn")]
+
+
 # Launch gate
 
 
