@@ -23,6 +23,9 @@ import rules
 from mlpstorage.checkpointing.launch import launch_workload
 from mlpstorage.checkpointing.options import parse
 from rules import Finding
+from rules.edition import compile_section, read_section
+from rules.errors import RuleLoadError
+from rules.tables import BOOK
 from submission_checker.cli import main
 from submission_checker.formats import FORMATS
 from submission_checker.scan import Options, check
@@ -201,6 +204,19 @@ def test_82_links_are_told_and_nothing_behind_them_is_read(tmp_path: Path) -> No
     assert not any("outside" in message for message in found.values())
 
 
+@pytest.mark.parametrize(
+    "predicate", ["__import__('os').system('id')", "run.model.__class__ == 'x'", "open('/etc/passwd')"]
+)
+def test_83_a_predicate_that_is_a_program_is_refused_and_not_run(tmp_path: Path, predicate: str) -> None:
+    book = BOOK / "section-4-checkpointing.yaml"
+    honest = "require: run.model == run.directory_model"
+    assert honest in book.read_text()
+    section = tmp_path / book.name
+    section.write_text(book.read_text().replace(honest, f'require: "{predicate}"'))
+    with pytest.raises(RuleLoadError, match=r"X4\.2"):
+        list(compile_section(read_section(section), "3.0"))
+
+
 def test_85_no_report_repeats_credentials_or_addresses(tmp_path: Path) -> None:
     tree = with_processes(pair(tmp_path), 16)
     secrets = {"AWS_SECRET_ACCESS_KEY": "first-secret", "HF_TOKEN": "second-secret"}
@@ -311,6 +327,13 @@ def test_107_the_counts_of_a_split_test_can_be_asked_for(
     options = ("--num-checkpoints-write", writes, "--num-checkpoints-read", reads)
     got, text = launch(division, "--model", "llama3-8b", *options, capsys=capsys)
     assert (got, "4.7.1" in text.partition("Judged")[0]) == (code, bool(code))
+
+
+def test_107_a_test_that_writes_and_reads_nothing_is_no_result_in_open_either(tmp_path: Path) -> None:
+    tree = Tree(tmp_path, division="open", memory_gib=125.0)
+    tree.describe()
+    tree.add("20260701_100000", 0, 0, memory_gib=125.0)
+    assert told(tmp_path) == [("4.7.2", "error")]
 
 
 def test_113_what_a_launcher_leaves_in_the_environment_makes_no_other_system(tmp_path: Path) -> None:
