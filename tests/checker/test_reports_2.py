@@ -114,6 +114,8 @@ def test_62_the_cause_is_the_process_count_not_a_subset_that_nobody_asked_for(
     assert (code, "408" in text, "512" in text, "256" in text) == (1, True, True, True)
     assert "4.6.1" in text
     assert "4.3.5" not in text
+    _, text = launch("closed", "--model", "llama3-8b", "--num-processes", "12", capsys=capsys)
+    assert "multiples of 1 process." in " ".join(text.split())
 
 
 @pytest.mark.parametrize(
