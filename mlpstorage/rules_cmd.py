@@ -36,11 +36,19 @@ from rules.matrix_view import Grid, MatrixView
 from rules.render import render_book
 
 from .effect import EffectError, diff_markdown, effect_on, effect_text
+from .results.text import shorten
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="The rule book: list, show, check, render, compare.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="The rule book: list, show, check, render, compare.",
+)
 
 EditionOption = Annotated[str, typer.Option("--edition", help="Edition of the rule book.")]
 _BOOK_FILE = "Rules.md"
+_MAX_PROCESSES = 2**31 - 1
+"""What an MPI launcher can count; no limit of the rules."""
 
 
 def _fail(message: str, code: int = 2) -> NoReturn:
@@ -85,14 +93,13 @@ def list_rules(edition: EditionOption = rules.DEFAULT_EDITION) -> None:
 
 
 @app.command()
-def show(rule_id: Annotated[str, typer.Argument(metavar="ID")], edition: EditionOption = rules.DEFAULT_EDITION) -> None:
-    """Show one rule: where it lives, what it means, what it reads, and which launches depend on it."""
+def show(
+    wanted: Annotated[str, typer.Argument(metavar="RULE", help="Id or name.")],
+    edition: EditionOption = rules.DEFAULT_EDITION,
+) -> None:
+    """Show one rule by id or name: where it lives, what it means, what it reads, which launches depend on it."""
     chosen = _edition(edition)
-    try:
-        rule = chosen.rule(rule_id)
-    except rules.UnknownRuleError as error:
-        close = [known.id for known in chosen.rules if known.id.startswith(rule_id[:3])]
-        _fail(f"{error}{'; near it: ' + ', '.join(close) if close else ''}")
+    rule = _rule(chosen, wanted)
     console = _console()
     _caution(console, chosen)
     loaded = chosen.section_of(rule.id)
@@ -111,6 +118,16 @@ def show(rule_id: Annotated[str, typer.Argument(metavar="ID")], edition: Edition
     _show_cells(console, chosen, rule)
     count = len(rule.rule.examples)
     console.print(f"{count} examples state what it must say; {_BOOK_FILE} prints them with their messages.")
+
+
+def _rule(edition: Edition, wanted: str) -> CompiledRule:
+    """The rule of this id, or else of this name in any case."""
+    named = [known for known in edition.rules if known.rule.name.lower() == wanted.lower()]
+    try:
+        return edition.rule(named[0].id if len(named) == 1 else wanted)
+    except rules.UnknownRuleError as error:
+        close = [known.id for known in named or edition.rules if named or known.id.startswith(wanted[:3])]
+        _fail(f"{error}{'; near it: ' + ', '.join(close) if close else ''}")
 
 
 def _show_clauses(console: Console, rule: CompiledRule) -> None:
@@ -205,11 +222,21 @@ def show_matrix(
     console.print("held fixed: " + ", ".join(f"{name} = {value}" for name, value in view.fixed.items()), markup=False)
 
 
-def _checkpointing_view(edition: Edition, processes: str) -> MatrixView:
+def _counts(processes: str) -> tuple[int, ...]:
+    """The counts of --processes in their order, each once."""
     try:
-        counts = tuple(int(part) for part in processes.split(",")) if processes else COUNTS
+        counts = tuple(dict.fromkeys(int(part) for part in processes.split(",")))
     except ValueError:
-        _fail(f"--processes takes whole numbers separated by commas, not {processes!r}")
+        counts = ()
+    if not counts or not all(1 <= count <= _MAX_PROCESSES for count in counts):
+        _fail(
+            f"--processes takes whole numbers from 1 to {_MAX_PROCESSES} separated by commas, not {shorten(processes)}"
+        )
+    return counts
+
+
+def _checkpointing_view(edition: Edition, processes: str) -> MatrixView:
+    counts = _counts(processes) if processes else COUNTS
     cells = matrix(edition, counts)
     grids = []
     for declared in (False, True):

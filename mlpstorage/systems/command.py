@@ -22,7 +22,12 @@ from .facts import put_description, put_runs
 from .model import Deployment, StorageLocation, json_schema
 from .template import Shape, template
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="System descriptions: check, template, schema.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="System descriptions: check, template, schema.",
+)
 
 _SUFFIX = ".yaml"
 

@@ -1,0 +1,38 @@
+"""``mlpstorage rules``: what it takes and what it refuses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from mlpstorage.rules_cmd import app
+
+
+@pytest.mark.parametrize("given", ["99999999999999999999", "2147483648", "0", "8,-1", "8,", "x", "9" * 5000])
+def test_a_process_count_that_none_can_start_is_refused(given: str) -> None:
+    result = CliRunner().invoke(app, ["matrix", "checkpointing", "--processes", given])
+    assert result.exit_code == 2
+    assert "from 1 to 2147483647" in " ".join(result.stderr.split())
+
+
+def test_each_process_count_is_shown_once_in_the_order_given() -> None:
+    result = CliRunner().invoke(app, ["matrix", "--processes", "2147483647,8,8", "--format", "json"])
+    assert result.exit_code == 0
+    cells = json.loads(result.stdout)["cells"]
+    assert list(dict.fromkeys(cell["processes"] for cell in cells)) == [2147483647, 8]
+    assert len({(c["model"], c["processes"], c["declared"]) for c in cells}) == len(cells)
+
+
+@pytest.mark.parametrize("wanted", ["4.3.2", "checkpointSubsetRunValidation", "checkpointsubsetrunvalidation"])
+def test_a_rule_is_shown_by_its_id_or_its_name(wanted: str) -> None:
+    result = CliRunner().invoke(app, ["show", wanted])
+    assert result.exit_code == 0
+    assert "clause " in result.stdout
+
+
+def test_an_unknown_rule_is_refused_with_those_near_it() -> None:
+    result = CliRunner().invoke(app, ["show", "4.3.9"])
+    assert result.exit_code == 2
+    assert "4.3.2" in result.stderr
