@@ -64,7 +64,7 @@ def mpi_prefix(plan: Plan, launcher: str, ranks: int, per_host: Sequence[int]) -
     names = [name for name, _ in plan.hosts]
     user = {word.split("=")[0] for word in plan.mpi_params}
     bound = not user.isdisjoint(_BINDING)
-    mapped = dlio.maps_ranks(plan.mpi_params) or "--ppn" in user
+    mapped = dlio.maps_ranks(plan.mpi_params)
     if plan.block_placement:
         argv = [launcher, "-n", str(ranks)]
         if not mapped:

@@ -35,6 +35,11 @@ _SECRET = re.compile(
     r"(^|[_.])(secrets?|passw(or)?d|token|credentials?|(access|secret|api|private)_?key(_id)?)($|[_.=])",
     re.IGNORECASE,
 )
+_OWN_MPI_PARAMS = {
+    **dict.fromkeys(("n", "np", "c"), "--num-processes"),
+    **dict.fromkeys(("H", "host", "hosts", "hostfile", "machinefile", "ppn"), "--hosts"),
+}
+"""Arguments of the launcher (without dashes) that this tool sets, and from which option: it judges what it starts."""
 _SECRET_URL = re.compile(r"://[^/@\s]+:[^/@\s]+@")
 
 EPILOG = """\
@@ -125,6 +130,10 @@ def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
             return environment[variable]
         return value
 
+    for option in ("--systemname", "--orgname", "--mpi-bin", "--dlio-bin-path"):
+        value = getattr(options, option.removeprefix("--").replace("-", "_"))
+        if value is not None and not value.strip():
+            raise UsageError(f"{option}: it is empty; name something or leave the option out")
     model = options.model.strip()
     count = given("num_processes", "--num-processes", options.num_processes)
     processes = (
@@ -146,6 +155,12 @@ def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
     writes = str(reference[WRITE_KEY]["value"]) if writes is None else writes
     reads = given("num_checkpoints_read", "--num-checkpoints-read", options.num_checkpoints_read)
     reads = str(reference[READ_KEY]["value"]) if reads is None else reads
+    checkpoints_written = _integer("--num-checkpoints-write", writes, 0, MAX_PROCESSES)
+    checkpoints_read = _integer("--num-checkpoints-read", reads, 0, MAX_PROCESSES)
+    if checkpoints_written == checkpoints_read == 0:
+        raise UsageError(
+            "--num-checkpoints-write 0 and --num-checkpoints-read 0 make a run that does nothing; leave one of them out"
+        )
     accelerator = given("accelerator", "--accelerator-type", options.accelerator_type)
     memory = given("client_memory_gib", "--client-host-memory-in-gb", options.client_host_memory_in_gb)
     return Plan(
@@ -154,8 +169,8 @@ def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
         num_processes=processes,
         checkpoint_folder=_folder(folder, api),
         results_dir=_absolute("results" if results is None else results),
-        num_checkpoints_write=_integer("--num-checkpoints-write", writes, 0, MAX_PROCESSES),
-        num_checkpoints_read=_integer("--num-checkpoints-read", reads, 0, MAX_PROCESSES),
+        num_checkpoints_write=checkpoints_written,
+        num_checkpoints_read=checkpoints_read,
         checkpoint_subset=bool(given("checkpoint_subset", "--checkpoint-subset", options.checkpoint_subset)),
         hosts=hosts,
         accelerator=accelerator.strip().lower() or None if accelerator is not None else None,
@@ -179,12 +194,14 @@ def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
 
 
 def _integer(option: str, text: str, least: int, most: int) -> int:
-    if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", text):
+    number = re.fullmatch(r"\s*([+-]?)0*([0-9]+)\s*", text)
+    if number is None:
         raise UsageError(f"{option}: {text!r} is not a whole number")
-    value = int(text)
-    if not least <= value <= most:
-        raise UsageError(f"{option}: {value} is out of range, {least} to {most}")
-    return value
+    sign, digits = number.groups()
+    # No limit has that many digits, and Python converts no number of thousands of them.
+    if len(digits) > len(str(most)) or not least <= int(sign + digits) <= most:
+        raise UsageError(f"{option}: {sign.strip('+')}{digits} is out of range, {least} to {most}")
+    return int(sign + digits)
 
 
 def _positive(option: str, text: str) -> float:
@@ -267,6 +284,9 @@ def _mpi_params(entries: list[str]) -> list[str]:
             raise UsageError(f"--mpi-params: {entry!r}: {error}") from error
     for word in words:
         name, separator, _ = word.partition("=")
+        own = _OWN_MPI_PARAMS.get(name.lstrip("-")) if name.startswith("-") else None
+        if own is not None:
+            raise UsageError(f"--mpi-params: {name} cannot be set here: use {own}")
         if separator and _SECRET.search(name):
             raise UsageError(f"--mpi-params: {name} looks like a credential and would be recorded; forward it by name")
     return words

@@ -93,7 +93,10 @@ def test_modal_order_is_the_same_command() -> None:
         (["--num-processes", "0"], "--num-processes: 0 is out of range"),
         (["--num-processes", "many"], "'many' is not a whole number"),
         (["--num-processes", "8.5"], "'8.5' is not a whole number"),
-        (["--num-processes", "1" * 30], "is not a whole number"),
+        (["--num-processes", "9" * 23], f"--num-processes: {'9' * 23} is out of range, 1 to 2147483647"),
+        (["--num-processes", "9" * 5000], "is out of range, 1 to 2147483647"),
+        (["--num-processes", "2147483648"], "is out of range, 1 to 2147483647"),
+        (["--num-processes", "-8"], "-8 is out of range"),
         (["--num-checkpoints-write", "-1"], "--num-checkpoints-write: -1 is out of range"),
         (["--num-checkpoints-read", "-1"], "--num-checkpoints-read: -1 is out of range"),
         (["--hosts", "a:4"], "4 slots on 1 host(s) cannot hold 8 processes"),
@@ -115,6 +118,10 @@ def test_modal_order_is_the_same_command() -> None:
         (["--api", "object", "--o-direct"], "cannot be combined"),
         (["--systemname", "../x"], "cannot name a directory"),
         (["--orgname", "a/b"], "cannot name a directory"),
+        (["--systemname", ""], "--systemname: it is empty"),
+        (["--orgname", " "], "--orgname: it is empty"),
+        (["--mpi-bin", ""], "--mpi-bin: it is empty"),
+        (["--dlio-bin-path", ""], "--dlio-bin-path: it is empty"),
         (["--client-host-memory-in-gb", "nan"], "is not a positive number"),
         (["--no-such-option"], "unrecognized arguments"),
     ],
@@ -125,6 +132,36 @@ def test_usage_errors_are_one_line_and_quote_no_secret(arguments: list[str], say
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
     assert "abc" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        *((f"{word} 3", "--num-processes") for word in ("-n", "-np", "--n", "--np", "-c")),
+        *((f"{word} a,b", "--hosts") for word in ("-H", "-host", "--host", "--hosts")),
+        *((f"{word} file", "--hosts") for word in ("-hostfile", "--hostfile", "-machinefile", "--machinefile")),
+        ("--ppn 4", "--hosts"),
+        ("--ppn=4", "--hosts"),
+        ("--bind-to core -n 3", "--num-processes"),
+    ],
+)
+def test_mpi_params_cannot_change_what_was_judged(words: str, option: str) -> None:
+    with pytest.raises(UsageError, match=f"--mpi-params: .* cannot be set here: use {option}"):
+        plan(f"--mpi-params={words}")
+
+
+def test_other_mpi_params_pass_whatever_their_values() -> None:
+    assert plan("--mpi-params=--bind-to core -x n --mca c host").mpi_params[-2:] == ("c", "host")
+
+
+@pytest.mark.parametrize("division", ["closed", "open", "whatif"])
+def test_a_run_that_does_nothing_is_no_run(division: str) -> None:
+    with pytest.raises(UsageError, match="does nothing"):
+        plan("--num-checkpoints-write", "0", "--num-checkpoints-read", "0", division=division)
+
+
+def test_leading_zeros_are_no_size() -> None:
+    assert plan("-n", "+" + "0" * 5000 + "8").num_processes == 8
 
 
 def test_slots_may_be_short_when_oversubscribed() -> None:
