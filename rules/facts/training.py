@@ -158,6 +158,8 @@ class TrainingRun(FactModel):
     api: Fact[Api] = fact("Access protocol of the training data.", known=Known.PLAN)
     data_dir: Fact[str] = fact("Data directory, normalised; an object URI keeps its scheme.", known=Known.PLAN)
     results_dir: Fact[str] = fact("Results directory, normalised.", known=Known.PLAN)
+    image: Fact[str] = fact("Hash of the code image that the leaf points to.", known=Known.RUN)
+    validated_image: Fact[str] = fact("Hash of the code image that the tool had validated.", known=Known.RUN)
     data_shared: Fact[bool] = fact("Every client host sees the same data directory.", known=Known.PROBE)
     same_filesystem: Fact[bool] = fact(
         "Data and results lie on one filesystem, as recorded evidence says.", known=Known.PROBE

@@ -18,6 +18,7 @@ from rules.facts.training import Override
 
 from ..discovery import Leaf
 from .checkpointing_files import LeafDocuments
+from .code_pointer import read_pointer
 from .common import Role
 
 DATASIZE = "datasize"
@@ -37,6 +38,11 @@ class TrainingDocuments(LeafDocuments):
     def __init__(self, root: Root, leaf: Leaf) -> None:
         super().__init__(root, leaf)
         self.metadata_found = self.metadata.state != "missing"
+
+    @cached_property
+    def image(self) -> Found[str]:
+        """The hash that the leaf's pointer names."""
+        return read_pointer(self._root, self.leaf)
 
     def _metadata_name(self) -> str:
         wanted = layout.metadata_name(self.leaf.name, layout.TRAINING)

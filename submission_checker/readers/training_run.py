@@ -17,6 +17,7 @@ from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.training import StatedOverride
 
 from .checkpointing import recorded_division
+from .code_pointer import hash_of
 from .common import as_api, leaf_file, put
 from .training_files import MAX_KEYS, STDOUT_LOG, TrainingDocuments
 
@@ -46,6 +47,11 @@ class RunReader:
         self._utilisation()
         self._storage()
         self._parameters()
+        self._put("image", self.files.image)
+        validated = _mapped(self.metadata.text("/args/_validated_pool_hash"), hash_of)
+        if isinstance(validated, Absence) and validated.reason is Reason.KEY_ABSENT:
+            validated = self._not_recorded("validated_image", "the tool that wrote the leaf records no validated image")
+        self._put("validated_image", validated)
         files = [leaf_file(document, role, self.path) for document, role in self.files.all()]
         self.sheet.put("files", files, Source(self.path))
         return self.sheet

@@ -12,9 +12,10 @@ from mlpstorage.results.document import Document, Found, Reading, read_json
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived.vector_database import Batch
-from rules.facts import Absence, Reason, Source
+from rules.facts import Absence, Reason
 
 from ..discovery import Leaf
+from .code_pointer import read_pointer
 from .common import Role
 from .vector_database_logs import LoadLog, RunLog, read_batches, read_load_log, read_run_log, statistics_in
 
@@ -30,7 +31,6 @@ _METADATA = re.compile(r"vector_database_.*_metadata\.json")
 _RUN_LOG = re.compile(r"vector_database_run.*\.stdout\.log")
 _LOAD_LOG = re.compile(r"vector_database_datagen.*\.std(?:err|out)\.log")
 _TABLE = re.compile(r"[a-z]+_benchmark_p[0-9]+\.csv")
-_HASH = re.compile(r"(?:md5-tree-v2:)?([0-9a-f]{32})")
 _MODES = ("simple", "enhanced")
 _RESULTS = ("statistics.json", "enhanced_statistics.json", "vdb_multi_node_summary.json")
 NATIVE = (
@@ -100,14 +100,7 @@ class LeafDocuments:
     @cached_property
     def image(self) -> Found[str]:
         """The hash that the pointer names. That it is there is judged by the rules on the tree."""
-        path = f"{self.leaf.path}/{layout.CODE_IMAGE_POINTER}"
-        content = self._root.read(path, MAX_POINTER_BYTES)
-        shown = clean(path)
-        match = _HASH.fullmatch(content.data.decode("utf-8", "replace").strip())
-        if match is None:
-            detail = content.detail or "it names no hash"
-            return Absence(f"file:{shown}", Reason.NOT_RECORDED, shown, detail=detail)
-        return Reading(match[1], Source(shown))
+        return read_pointer(self._root, self.leaf)
 
     def not_recorded(self, name: str, detail: str) -> Absence:
         """The absence of what no file states: no act on a single leaf would cure it."""
@@ -224,9 +217,3 @@ def best_of(*found: Found[T], strict: bool = False) -> Found[T]:
             if absence.reason in reasons:
                 return absence
     return absences[0]
-
-
-def hash_of(text: str) -> str:
-    """The digits of an image's hash, with or without the name of its algorithm."""
-    match = _HASH.fullmatch(text)
-    return match[1] if match else text

@@ -16,8 +16,9 @@ from rules.facts.vector_database import Claim, Metric, Override, Recomputed, Run
 
 from ..discovery import Leaf
 from .checkpointing import recorded_division
+from .code_pointer import hash_of
 from .common import as_api, leaf_file, put
-from .vector_database_files import RunDocuments, best_of, hash_of
+from .vector_database_files import RunDocuments, best_of
 
 METRICS = ("throughput_qps", "mean_latency_ms", "p95_latency_ms", "p99_latency_ms", "p999_latency_ms")
 """Numbers that a run reports (5.3.4), by their key in summary.json and in the benchmark's statistics."""

@@ -556,3 +556,13 @@ def test_hostile_values_break_nothing(tree: TrainingTree, file: str, pointer: st
     for leaf, value in zip(tree.runs, (None, "x", -1, 0, 2**70, [1e300]), strict=True):
         leaf.edit(file, {pointer: value})
     assert not check(tree.root, Options()).faults
+
+
+def test_a_run_used_the_code_that_the_tool_had_validated(tree: TrainingTree) -> None:
+    used, other = "0f" * 16, "1e" * 16
+    for leaf in tree.root.glob("*/*/results/*/training/*/run/*"):
+        (leaf / ".mlps-code-image").write_text(f"md5-tree-v2:{used}\n")
+    edit("metadata", {"/args/_validated_pool_hash": used})(tree)
+    assert findings(tree) == []
+    edit("metadata", {"/args/_validated_pool_hash": other})(tree)
+    assert findings(tree) == [("3.6.1", "error", "main")]
