@@ -56,6 +56,10 @@ States = dict[Place, dict[str, Counter[str]]]
 """Place to rule id to how often each outcome occurred on the subjects there."""
 
 
+OpenRules = dict[Place, set[str]]
+"""Place to the ids of rules with an error clause that could not be decided there, for what they rest on is gone."""
+
+
 def add_states(states: States, more: Iterable[tuple[Place, Mapping[str, Counter[str]]]]) -> None:
     """Add what was judged elsewhere, place by place."""
     for place, rules in more:
@@ -120,6 +124,8 @@ class CheckReport:
     """The submitters that the user asked for; empty: all."""
     states: States = field(default_factory=dict)
     """What each rule said at each place."""
+    open_rules: OpenRules = field(default_factory=dict)
+    """What nobody can call ready, for the files that would decide it are missing or say nothing usable."""
     submitters: int = 0
     systems: int = 0
     leaves: int = 0

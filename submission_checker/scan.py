@@ -18,9 +18,10 @@ from mlpstorage.results import layout
 from mlpstorage.results.document import Found
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
-from rules import Finding
+from rules import Finding, Severity
 from rules.evaluate import NOT_GIVEN, SUBMISSION
 from rules.facts import FactModel
+from rules.facts.base import Absence, Reason
 
 from .discovery import (
     Leaf,
@@ -36,7 +37,7 @@ from .discovery import (
 from .readers import structure, tree
 from .readers.families import FAMILIES, family_of_leaf
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
-from .report import SUBMISSION_DEPTH, CheckReport, Fault, States, add_states, place_of
+from .report import SUBMISSION_DEPTH, CheckReport, Fault, OpenRules, States, add_states, place_of
 from .selection import Selection
 
 
@@ -64,6 +65,7 @@ class Part:
     faults: list[Fault] = field(default_factory=list)
     runs: int = 0
     states: States = field(default_factory=dict)
+    open_rules: OpenRules = field(default_factory=dict)
     unjudged: list[str] = field(default_factory=list)
     """Directories of results that no rules are there for yet."""
 
@@ -214,11 +216,26 @@ def _judge(part: Part, subjects: Iterable[FactModel], division: str, options: Op
         evaluation = evaluate(rules.load_edition(options.edition), facts, division)
         evaluations.append(evaluation)
         add_states(part.states, ((place_of(path), counts) for path, counts in evaluation.outcomes.items()))
+        for question in evaluation.open_questions:
+            if question.severity is Severity.ERROR and not _expected(question.absence):
+                part.open_rules.setdefault(place_of(question.path), set()).add(question.rule)
         part.faults.extend(Fault(facts.path, clean(fault, 500)) for fault in evaluation.faults)
     concluded = rules.conclude(evaluations)
     part.findings.extend(concluded.findings)
     for rule, counts in concluded.tally.items():
         part.tally.setdefault(rule, Counter()).update(counts)
+
+
+def _expected(absence: Absence) -> bool:
+    """Whether a value lacks in a sound submission, too.
+
+    A round prunes logs and the files of ranks, and an old tool could not record everything. What a run was is stated
+    by its metadata and its summary: a placeholder in their place is no pruning but the end of every judgement.
+    """
+    if absence.reason is Reason.PLACEHOLDER:
+        name = absence.path.rpartition("/")[2]
+        return not (name == "summary.json" or name.endswith("metadata.json"))
+    return absence.reason in (Reason.NOT_RECORDED, Reason.NOT_APPLICABLE)
 
 
 def evaluate(edition: rules.Edition, facts: FactModel, division: str) -> rules.Evaluation:
@@ -270,6 +287,8 @@ def _add(report: CheckReport, part: Part) -> None:
     report.faults.extend(part.faults)
     report.unjudged.extend(part.unjudged)
     add_states(report.states, part.states.items())
+    for place, ids in part.open_rules.items():
+        report.open_rules.setdefault(place, set()).update(ids)
     for rule, counts in part.tally.items():
         report.tally.setdefault(rule, Counter()).update(counts)
 
@@ -283,6 +302,8 @@ def select(report: CheckReport, selection: Selection) -> None:
         place: {rule: counts for rule, counts in states.items() if rule in selection.rules}
         for place, states in report.states.items()
     }
+    kept = {place: ids & selection.rules for place, ids in report.open_rules.items()}
+    report.open_rules = {place: ids for place, ids in kept.items() if ids}
 
 
 def _select_submitters(listing: Listing, wanted: Sequence[str]) -> None:

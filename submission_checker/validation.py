@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
@@ -63,6 +63,8 @@ class Unit:
     """Blockers that an earlier report has already and that are not shown."""
     warnings: int = 0
     not_checked: list[str] = field(default_factory=list)
+    open_rules: list[str] = field(default_factory=list)
+    """Rules with an error clause that could not be decided, and not because something was pruned on purpose."""
 
     @property
     def kind(self) -> str:
@@ -74,7 +76,7 @@ class Unit:
     @property
     def calm(self) -> bool:
         """There is nothing of its own to tell."""
-        return not (self.blockers or self.known_blockers or self.warnings or self.not_checked)
+        return not (self.blockers or self.known_blockers or self.warnings or self.not_checked or self.open_rules)
 
     def rules_in(self, *states: State) -> list[str]:
         """Ids of the rules in one of these states."""
@@ -183,7 +185,7 @@ def _units(report: CheckReport) -> dict[Place, Unit]:
     """Every place that is spoken of, with what is known of it; the one without a submitter is always among them."""
     known = [(place_of(str(item["path"])), item) for item in (report.since.known if report.since else [])]
     gaps = _gaps(report)
-    places = {Place(), *report.states, *(place_of(finding.path) for finding in report.findings)}
+    places = {Place(), *report.states, *report.open_rules, *(place_of(finding.path) for finding in report.findings)}
     places |= {place_of(path) for path, _ in gaps} | {place for place, _ in known}
     units = {place: Unit(place) for place in sorted(places)}
     for finding in report.findings:
@@ -192,6 +194,8 @@ def _units(report: CheckReport) -> dict[Place, Unit]:
         units[place].known_blockers += item["severity"] == "error" and not item.get("waived")
     for path, text in gaps:
         units[place_of(path)].not_checked.append(text)
+    for place, ids in report.open_rules.items():
+        units[place].open_rules = sorted(ids, key=rule_key)
     weights = _weights(report)
     for unit in units.values():
         unit.states = _states(report, unit, weights)
@@ -282,7 +286,7 @@ def _decide(report: CheckReport, unit: Unit, above: Sequence[Unit]) -> None:
     unit.held_up_by = [other.place for other in above if other.blockers + other.known_blockers]
     if unit.blockers + unit.known_blockers or unit.held_up_by:
         unit.status = Status.NOT_READY
-    elif unit.not_checked or report.left_out or report.partial or any(other.not_checked for other in above):
+    elif report.left_out or report.partial or any(other.not_checked or other.open_rules for other in (unit, *above)):
         unit.status = Status.UNDECIDED
 
 
@@ -295,6 +299,10 @@ def _not_checked(report: CheckReport) -> list[str]:
         found.append("only a part of a submission was looked at")
     if report.left_out:
         found.append(f"{len(report.left_out)} rules of the edition were not selected")
+    for place in sorted(report.open_rules):
+        where = " > ".join(part for part in asdict(place).values() if part) or "the tree"
+        ids = ", ".join(sorted(report.open_rules[place], key=rule_key))
+        found.append(f"{where}: what these rules rest on is missing or cannot be used: {ids}")
     if not report.leaves:
         found.append("no run was judged")
     return found

@@ -15,13 +15,13 @@ import junitparser
 import pytest
 from markdown_it import MarkdownIt
 from reports import HOSTILE, WORKLOAD, finding, hostile, mixed, report_of, written
-from trees import combined
+from trees import DELETE, combined
 
 import rules
 from rules import Severity
 from submission_checker.cli import main
 from submission_checker.formats import FORMATS
-from submission_checker.report import CheckReport, Since, Waived, as_json
+from submission_checker.report import CheckReport, Place, Since, Waived, as_json
 from submission_checker.validation import State, validate
 
 PEOPLE = [name for name in FORMATS if name not in ("json", "jsonl", "sarif")]
@@ -518,3 +518,52 @@ def test_a_blocker_of_the_earlier_report_still_counts() -> None:
         "acme": "NOT READY",
         "globex": "READY",
     }
+
+
+PRUNED = "PRUNED BY STAFF"
+
+
+@pytest.mark.parametrize("act", ["metadata deleted", "metadata pruned", "summary pruned", "all pruned", "key deleted"])
+def test_what_cannot_be_judged_any_more_is_not_ready(
+    tmp_path: Path, act: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run that breaks a rule must not become READY by taking away what shows it."""
+    made = combined(tmp_path / "tree", hosts=1, processes=16)
+    leaf = made.leaves[0]
+    if act == "metadata deleted":
+        leaf.metadata.unlink()
+    elif act == "key deleted":
+        leaf.edit("metadata", {"/args/num_processes": DELETE})
+    else:
+        files_ = {"metadata pruned": [leaf.metadata], "summary pruned": [leaf.summary]}.get(act)
+        for path in files_ or [path for path in leaf.path.rglob("*") if path.is_file()]:
+            path.write_text(PRUNED)
+    main([str(made.root), "--format", "json"])
+    report = json.loads(capsys.readouterr().out)
+    (submission,) = report["submissions"]
+    assert {report["status"], submission["status"], submission["workloads"][0]["status"]} & {"READY"} == set()
+    if not report["summary"]["errors"]:
+        assert report["status"] == "UNDECIDED"
+        assert any("cannot be used" in text for text in report["not_checked"])
+
+
+def test_pruned_files_of_ranks_leave_a_run_ready(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = combined(tmp_path / "tree")
+    for path in (*made.leaves[0].path.glob("*.log"), *made.leaves[0].path.glob("0_*.json")):
+        path.write_text(PRUNED)
+    main([str(made.root), "--format", "json"])
+    report = json.loads(capsys.readouterr().out)
+    assert (report["status"], report["not_checked"]) == ("READY", [])
+    assert report["summary"]["checks"]["undetermined"] > 0
+
+
+def test_undecided_rules_make_their_workload_undecided_only() -> None:
+    acme, globex = (place for place in report_of().states)
+    report = report_of(open_rules={acme: {"4.3.10", "4.3.5"}})
+    assert statuses(report) == ("UNDECIDED", {"acme": "UNDECIDED", "globex": "READY"})
+    assert as_json(report)["not_checked"] == [
+        "closed > acme > fast-1 > checkpointing/llama3-8b: what these rules rest on is missing or cannot be used: "
+        "4.3.5, 4.3.10"
+    ]
+    above = Place(globex.division, globex.submitter)
+    assert statuses(report_of(open_rules={above: {"2.1.7"}}))[1] == {"acme": "READY", "globex": "UNDECIDED"}
