@@ -81,9 +81,19 @@ def _command(words: list[str], started: datetime) -> int:
     if {"-h", "--help"} & set(words[:2]):
         print(USAGE)
         return 0
-    problem = f"unknown command {' '.join(words[:2])!r}" if words else "a command is needed"
-    print(f"mlpstorage: {problem}\n{USAGE}", file=sys.stderr)
+    print(f"mlpstorage: {_problem(words)}\n{USAGE}", file=sys.stderr)
     return 2
+
+
+def _problem(words: list[str]) -> str:
+    """What is wrong with words that name no command."""
+    if not words:
+        return "a command is needed"
+    named = words[1:] if words[0] in DIVISIONS else words
+    for group, subcommand in MODAL:
+        if named[:1] == [group] and (len(named) == 1 or named[1].startswith("-") or named[1] in DIVISIONS):
+            return f"{group} needs {subcommand!r}: mlpstorage {group} {subcommand} ..."
+    return f"unknown command {' '.join(words[:2])!r}"
 
 
 def modal_order(words: list[str]) -> list[str]:

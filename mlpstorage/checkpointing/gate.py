@@ -10,6 +10,7 @@ import rules
 from rules.facts.checkpointing import CheckpointingWorkload
 
 from .exits import UsageError
+from .launch import remedy
 
 if TYPE_CHECKING:
     from rules.outcomes import Deferred, Finding
@@ -80,7 +81,7 @@ def decide(edition: rules.Edition, workload: CheckpointingWorkload, division: st
     judged = verdict.open if division == "open" else verdict.closed
     violations: list[Finding] = []
     remarks: list[Finding] = []
-    for finding in rules.conclude([judged]).findings:
+    for finding in map(_with_remedy, rules.conclude([judged]).findings):
         forbids = finding.outcome == "violation" and finding.severity == "error"
         (violations if forbids else remarks).append(finding)
     whatif = division == WHATIF
@@ -94,6 +95,13 @@ def decide(edition: rules.Edition, workload: CheckpointingWorkload, division: st
         deferred=tuple(judged.deferred),
         faults=tuple(dict.fromkeys((*verdict.closed.faults, *verdict.open.faults))),
     )
+
+
+def _with_remedy(finding: Finding) -> Finding:
+    """An open question with what cures it here: before a run there is no file that could be supplied."""
+    if finding.outcome != "undetermined":
+        return finding
+    return finding.model_copy(update={"remedy": remedy(finding.path) or finding.remedy})
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

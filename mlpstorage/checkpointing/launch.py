@@ -14,12 +14,29 @@ from .plan import Plan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeFacts:
-    """What the readiness probes found out. None: the probe could not tell."""
+    """What the readiness probes found out. None: the probe could not tell.
+
+    ``unasked`` names facts whose probe a readiness problem kept from being made: that problem is told, and they stay
+    facts of a later stage.
+    """
 
     client_memory_gib: float | None = None
     client_memory_source: str = "probe:hosts"
     fsync_effective: bool | None = None
     same_filesystem: bool | None = None
+    unasked: frozenset[str] = frozenset()
+
+
+_REMEDIES = {
+    "--client-host-memory-in-gb": "Give --client-host-memory-in-gb: the probe read no memory on some host.",
+    "probe:dlio": "Install the DLIO that the run needs, or name it with --dlio-bin-path.",
+    "probe:filesystem": "See that the probe reaches --checkpoint-folder and --results-dir; name other ones if not.",
+}
+
+
+def remedy(place: str) -> str:
+    """What the user can do about a fact that is absent at ``place`` (an absence's path here); empty if not known."""
+    return _REMEDIES.get(place) or (f"Give {place}." if place.startswith("--") else "")
 
 
 def launch_workload(plan: Plan, probes: ProbeFacts | None = None) -> CheckpointingWorkload:
@@ -89,6 +106,8 @@ def _run_sheet(plan: Plan, probes: ProbeFacts | None) -> FactSheet:
 
 def _put_probes(sheet: FactSheet, plan: Plan, probes: ProbeFacts) -> None:
     def found(name: str, value: Any, source: str) -> None:
+        if name in probes.unasked:
+            return
         unknown = Absence(source, Reason.UNREADABLE, path=source, detail="the probe could not tell")
         sheet.put(name, unknown if value is None else value, Source(source))
 
@@ -96,8 +115,7 @@ def _put_probes(sheet: FactSheet, plan: Plan, probes: ProbeFacts) -> None:
     found("fsync_effective", probes.fsync_effective, "probe:dlio")
     if plan.api == "file":
         found("same_filesystem", probes.same_filesystem, "probe:filesystem")
-        evidence = "none" if probes.same_filesystem is None else "sidecar"
-        sheet.put("filesystem_evidence", evidence, Source("probe:filesystem"))
+        found("filesystem_evidence", "none" if probes.same_filesystem is None else "sidecar", "probe:filesystem")
     else:
         none = Absence("api:object", Reason.NOT_APPLICABLE, path=plan.source("api"), detail="object API: no filesystem")
         sheet.put("same_filesystem", none)

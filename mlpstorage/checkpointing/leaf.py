@@ -50,8 +50,8 @@ def init_orgname(results: Path) -> str | None:
     try:
         with Root(results) as root:
             document = read_yaml(root, INIT_FILE)
-    except FileNotFoundError:
-        return None
+    except (FileNotFoundError, NotADirectoryError):
+        return None  # what stands in the directory's place is told with all else that is not ready
     except OSError as error:
         raise UsageError(f"{results} cannot be read: {error.strerror}; give --orgname") from error
     if document.state == "missing":

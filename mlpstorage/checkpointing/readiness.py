@@ -55,8 +55,9 @@ def check(plan: Plan) -> Readiness:
     state = Readiness()
     _launcher(plan, state)
     _dlio(plan, state)
+    places = _directories(plan, state)
     if state.launcher:
-        _ask_hosts(plan, state)
+        _ask_hosts(plan, state, look=places)
     judge_answers(plan, state)
     paths = state.collection.paths if state.collection else None
     memory = _least_memory(state.collection)
@@ -65,8 +66,21 @@ def check(plan: Plan) -> Readiness:
         client_memory_source="probe:hosts" if memory is not None else "--client-host-memory-in-gb",
         fsync_effective=state.dlio.get("fsync_effective"),
         same_filesystem=paths["same_filesystem"] if paths else None,
+        unasked=_unasked(plan, state),
     )
     return state
+
+
+def _unasked(plan: Plan, state: Readiness) -> frozenset[str]:
+    """Facts that could not be asked for because of a problem that keeps the run from starting anyway."""
+    if state.ready:
+        return frozenset()
+    names = set() if state.dlio.get("capable") else {"fsync_effective"}
+    if state.collection is None or state.collection.paths is None:
+        names |= {"same_filesystem", "filesystem_evidence"}
+    if state.collection is None and plan.client_memory_gib is None:
+        names.add("client_memory_gib")
+    return frozenset(names)
 
 
 def judge_answers(plan: Plan, state: Readiness) -> None:
@@ -143,11 +157,30 @@ def _dlio(plan: Plan, state: Readiness) -> None:
         )
 
 
-def _ask_hosts(plan: Plan, state: Readiness) -> None:
-    look = plan.api == "file"
+def _directories(plan: Plan, state: Readiness) -> bool:
+    """Whether the places of checkpoints and results are directories, or can be made as such."""
+    places = [("--results-dir", plan.results_dir)]
+    if plan.api == "file":
+        places.append(("--checkpoint-folder", plan.checkpoint_folder))
+    good = True
+    for option, place in places:
+        nearest = place
+        while nearest and not os.path.lexists(nearest):
+            nearest = os.path.dirname(nearest)
+        if nearest and not os.path.isdir(nearest):
+            good = False
+            where = "" if nearest == place else f"; {place} cannot be made there"
+            state.problems.append(
+                Problem("paths", f"{nearest} is not a directory{where}", f"name a directory with {option}")
+            )
+    return good
+
+
+def _ask_hosts(plan: Plan, state: Readiness, *, look: bool) -> None:
+    """Ask every host for its facts; with ``look`` also how it sees the places of checkpoints and results."""
     request = {
-        "folder": plan.checkpoint_folder if look else "",
-        "results": plan.results_dir,
+        "folder": plan.checkpoint_folder if look and plan.api == "file" else "",
+        "results": plan.results_dir if look else "",
         "model": plan.model,
         "token": uuid.uuid4().hex,
     }

@@ -112,8 +112,8 @@ class Reporter:
             self.line(f"      mend: {problem.mend}")
 
     def command(self, argv: Sequence[str]) -> None:
-        """The command, as it could be typed."""
-        self.line(shlex.join(argv))
+        """The command as it could be typed, an argument on each line."""
+        self.line(" \\\n    ".join(map(_shell_word, argv)))
 
     def progress(self) -> Callable[[Step], None]:
         """A receiver of steps: a rewritten line on a terminal, a line for each finished checkpoint elsewhere."""
@@ -145,7 +145,16 @@ def _evidence(finding: Finding, *, of_book: bool) -> str:
     return ", ".join(parts)
 
 
+def _shell_word(word: str) -> str:
+    """A word for the shell; in double quotes where that saves escaping the single quotes that hydra wants."""
+    if "'" in word and not set(word) & set('"$`\\!'):
+        return f'"{word}"'
+    return shlex.quote(word)
+
+
 def _value(value: Any) -> str:
+    if value is None:
+        return "(not given)"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):

@@ -43,17 +43,21 @@ def main(arguments: Sequence[str], environment: Mapping[str, str], started: date
         request = options.parse(arguments, environment)
         edition = load_edition(request.plan.edition)
         decision = decide(edition, launch_workload(request.plan), request.plan.division)
+        if decision.allowed and request.plan.architecture is None:
+            raise UsageError(f"--model: there is no reference workload for {request.plan.model!r}")
         answer = _Answer(request.output)
         if request.dry_run:
             planned = _planned_command(request.plan) if decision.allowed else []
             answer.document.update(decision.document(), command=planned)
             answer.decision(request.plan, decision)
             return answer.end(Exit.OK if decision.allowed else _refusal(decision))
+        # Before the verdict is printed: a run that cannot be named must not read as one that may start.
+        names = _names(request.plan) if decision.allowed else None
         answer.document.update(decision.document(), command=[])
         answer.decision(request.plan, decision)
-        if not decision.allowed:
+        if names is None:
             return answer.end(_refusal(decision))
-        return answer.end(_start(request.plan, edition, decision, answer, started))
+        return answer.end(_start(request.plan, names, edition, decision, answer, started))
     except UsageError as error:
         print(f"mlpstorage checkpointing run: {error}", file=sys.stderr)
         return Exit.USAGE
@@ -97,7 +101,7 @@ class _Answer:
             return
         self.reporter.decision(plan, decision)
         if self.document["command"]:
-            self.reporter.say("This would run:")
+            self.reporter.say("This would run (what stands in <...> is filled in at the start):")
             self.reporter.command(self.document["command"])
 
     def end(self, code: Exit) -> int:
@@ -121,13 +125,23 @@ def _planned_command(plan: Plan) -> list[str]:
     )
 
 
-def _start(plan: Plan, edition: rules.Edition, decision: Decision, answer: _Answer, started: datetime) -> Exit:
+def _names(plan: Plan) -> tuple[str, str]:
+    """Organisation and system that name the results. Raises UsageError where one is missing."""
     from . import leaf as leaves
+
+    return leaves.identified(plan)
+
+
+def _start(
+    plan: Plan,
+    names: tuple[str, str],
+    edition: rules.Edition,
+    decision: Decision,
+    answer: _Answer,
+    started: datetime,
+) -> Exit:
     from . import readiness
 
-    if plan.architecture is None:
-        raise UsageError(f"--model: there is no reference workload for {plan.model!r}")
-    organisation, system = leaves.identified(plan)
     state = readiness.check(plan)
     answer.document["readiness"] = [asdict(problem) for problem in state.problems]
     again = decide(edition, launch_workload(plan, state.facts), plan.division)
@@ -141,7 +155,7 @@ def _start(plan: Plan, edition: rules.Edition, decision: Decision, answer: _Answ
     answer.reporter.problems(state.problems)
     if not state.ready:
         return Exit.NOT_READY
-    return _run(plan, (organisation, system), again, state, answer, started)
+    return _run(plan, names, again, state, answer, started)
 
 
 def _run(

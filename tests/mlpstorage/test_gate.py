@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -15,6 +16,9 @@ from running import Tool, listing, tool_environment
 
 import rules
 from mlpstorage.checkpointing import run
+from mlpstorage.checkpointing.gate import Decision, decide, load_edition
+from mlpstorage.checkpointing.launch import ProbeFacts, launch_workload
+from mlpstorage.checkpointing.options import parse
 
 RUN = ("checkpointing", "run")
 
@@ -102,6 +106,13 @@ def test_closed_refusal_names_open_where_open_accepts(tool: Tool) -> None:
     [
         ([], "a command is needed"),
         (["checkpointing", "datagen"], "unknown command"),
+        (["checkpointing"], "checkpointing needs 'run'"),
+        (["training"], "training needs 'datasize'"),
+        (["training", "closed", "--model", "unet3d"], "training needs 'datasize'"),
+        (["closed", "training"], "training needs 'datasize'"),
+        ([*RUN, "whatif", "--model", "llama3-18b", "--dry-run"], "there is no reference workload for 'llama3-18b'"),
+        ([*RUN, "whatif", "--model", "llama3-18b"], "there is no reference workload for 'llama3-18b'"),
+        ([*RUN, "open", "--model", "llama3-8b", "--orgname", "acme"], "--systemname"),
         ([*RUN, "closed"], "--model"),
         ([*RUN, "closed", "--model", "llama3-8b", "--num-checkpoints-write", "-1"], "out of range"),
         ([*RUN, "closed", "--model", "llama3-8b", "--edition", "9.9"], "4.0-draft"),
@@ -113,7 +124,47 @@ def test_usage_errors_exit_2(tool: Tool, work: Path, arguments: list[str], says:
     assert answer.returncode == 2
     assert says in answer.stderr
     assert "Traceback" not in answer.stderr
+    assert answer.stdout == "", "no verdict for a command that is wrong"
     assert listing(work) == []
+
+
+def test_the_package_is_a_program(tool: Tool) -> None:
+    answer = subprocess.run(
+        [sys.executable, "-m", "mlpstorage", "--version"], env=tool_environment(), capture_output=True, text=True
+    )
+    assert (answer.returncode, answer.stdout) == (0, tool("--version").stdout)
+
+
+def test_the_shown_command_is_the_command(tool: Tool) -> None:
+    arguments = (*RUN, "closed", "--model", "llama3-8b", "--checkpoint-folder", "/mnt/it's $HOME", "--dry-run")
+    shown = tool(*arguments).stdout.partition("This would run")[2].partition("\n")
+    assert "<...> is filled in at the start" in shown[0]
+    command = json.loads(tool(*arguments, "--format", "json").stdout)["command"]
+    assert shlex.split(shown[2].replace("\\\n", "")) == command
+    lines = shown[2].strip().splitlines()
+    assert len(lines) == len(command)
+    assert all(line.endswith(" \\") for line in lines[:-1])
+    assert any(line.startswith("    \"++hydra.run.dir='/") for line in lines), "not '\"'\"' for each quote"
+
+
+def decided(division: str, *arguments: str, probes: ProbeFacts) -> Decision:
+    plan = parse([division, "--model", "llama3-8b", *arguments], {}).plan
+    return decide(load_edition("3.0"), launch_workload(plan, probes), division)
+
+
+def test_an_open_question_at_the_gate_says_what_cures_it() -> None:
+    unknown = ProbeFacts(client_memory_source="--client-host-memory-in-gb")
+    remedies = {finding.path: finding.remedy for finding in decided("closed", probes=unknown).remarks}
+    assert "Give --client-host-memory-in-gb" in remedies["--client-host-memory-in-gb"]
+    assert "--dlio-bin-path" in remedies["probe:dlio"]
+    assert not any("as the run wrote it" in remedy for remedy in remedies.values())
+
+
+def test_what_was_not_given_is_not_called_none(tool: Tool) -> None:
+    answer = tool(*RUN, "closed", "--model", "llama3-8b", "--checkpoint-folder", "")
+    assert answer.returncode == 1
+    assert "checkpoint_folder (not given)" in " ".join(answer.stdout.split())
+    assert "None" not in answer.stdout
 
 
 def leave_traces(directory: Path, trace: Path) -> str:

@@ -59,6 +59,12 @@ def test_probe_that_could_not_tell_is_an_absence_not_a_false() -> None:
     assert run.filesystem_evidence == "none"
 
 
+def test_what_a_problem_kept_from_being_asked_stays_for_later() -> None:
+    unasked = frozenset({"same_filesystem", "filesystem_evidence", "fsync_effective", "client_memory_gib"})
+    found = absent(facts(probes=ProbeFacts(unasked=unasked)).runs[0])
+    assert {found[f"run.{name}"] for name in unasked} == {Reason.LATER}
+
+
 def test_object_api_has_no_filesystem() -> None:
     run = facts("--api", "object", "--checkpoint-folder", "s3://b/p", probes=ProbeFacts()).runs[0]
     assert absent(run)["run.same_filesystem"] is Reason.NOT_APPLICABLE

@@ -105,6 +105,32 @@ def test_an_old_dlio_is_told_by_what_it_lacks(tool: Tool, work: Path, tmp_path: 
     assert listing(work) == []
 
 
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [("file", "file is not a directory"), ("file/below", "file/below cannot be made there")],
+)
+@pytest.mark.parametrize("option", ["--results-dir", "--checkpoint-folder"])
+def test_a_place_that_is_no_directory_is_told_once(
+    tool: Tool, work: Path, tmp_path: Path, option: str, place: str, says: str
+) -> None:
+    (tmp_path / "file").touch()
+    options = [option, str(tmp_path / place), "--dlio-bin-path", str(tmp_path)]
+    answer = tool(*RUN, "closed", "--model", "llama3-8b", *NAMED, *options)
+    assert answer.returncode == 3
+    text = " ".join(answer.stdout.split())
+    assert says in text
+    assert f"mend: name a directory with {option}" in text
+    assert "4.4.2 checkpointFilesystemCheck" not in text, "what could not be asked is no finding"
+    assert listing(work) == []
+
+
+def test_an_object_is_no_directory_and_need_not_be() -> None:
+    plan = parse(["open", "--model", "llama3-8b", "--api", "object", "--checkpoint-folder", "s3://b/p"], {}).plan
+    state = readiness.Readiness()
+    assert readiness._directories(plan, state)
+    assert state.problems == []
+
+
 @pytest.mark.usefixtures("mpirun", "mpi_python")
 def test_rule_4_4_2_is_judged_after_the_probe(tool: Tool, work: Path) -> None:
     """Checkpoints and results on one filesystem: no plan can tell, the probe does; exit 1 although DLIO is missing."""
