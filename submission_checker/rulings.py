@@ -23,6 +23,7 @@ from rules.outcomes import fingerprint
 from rules.strict_yaml import load
 
 from .report import CheckReport, Waived, place_of
+from .selection import no_such_rule
 
 EXPIRED, UNUSED, TOO_BROAD = "WAIVER-01", "WAIVER-02", "WAIVER-03"
 NAMES = {EXPIRED: "waiverHolds", UNUSED: "waiverWaivesSomething", TOO_BROAD: "waiverNamesASubmitter"}
@@ -147,15 +148,19 @@ def read_waivers(path: str, edition: str, today: date) -> Rulings:
     try:
         document = load(Path(path))
     except rules.RuleLoadError as error:
-        raise WaiversError(f"waivers: {error}") from None
+        raise WaiversError(f"--waivers {path}{_unusable(error)}") from None
     data = document.data
     if not isinstance(data, dict) or set(data) != {"waivers"} or not isinstance(data["waivers"], list):
         raise WaiversError(f"waivers: {path}: it must hold one key, 'waivers', with a list")
     found = []
+    known = [*(rule.id for rule in rules.load_edition(edition).rules), *NAMES]
     for index, raw in enumerate(data["waivers"]):
         line = document.line(("waivers", index))
         try:
-            found.append(_waiver(_Entry.model_validate(raw), line, edition, today))
+            entry = _Entry.model_validate(raw)
+            if entry.rule not in known:
+                raise ValueError(f"rule: {no_such_rule(entry.rule, known)}")
+            found.append(_waiver(entry, line, edition, today))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "entry"
@@ -163,6 +168,15 @@ def read_waivers(path: str, edition: str, today: date) -> Rulings:
         except ValueError as error:
             raise WaiversError(f"waivers: {path}:{line}: {error}") from None
     return Rulings(Path(path).name, found)
+
+
+def _unusable(error: rules.RuleLoadError) -> str:
+    """What is wrong with a file, to be put behind its path: the line only where there is one."""
+    if isinstance(error.__cause__, OSError):
+        return f": it cannot be read: {(error.__cause__.strerror or 'unknown reason').lower()}"
+    if isinstance(error.__cause__, UnicodeDecodeError):
+        return ": it cannot be read: it is not UTF-8 text"
+    return f":{error.line}: {error.problem}"
 
 
 def apply_rulings(report: CheckReport, rulings: Rulings, *, whole: bool, selected: Iterable[str]) -> None:

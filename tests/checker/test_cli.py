@@ -207,6 +207,23 @@ def test_what_does_not_exist_cannot_be_asked_for(
     assert run(capsys, clean.root, *options)[0] == 2
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--select", "4.3.2", "--ignore", "4.3"], "no rule is left"),
+        (["--select", "4.3", "--ignore", "4.3.1,4.3.2,4.3.3", "--ignore", "4.3.4,4.3.5"], "no rule is left"),
+        (["--select", ""], "--select names no rule"),
+        (["--select", " , "], "--select names no rule"),
+    ],
+)
+def test_a_selection_of_nothing_is_no_clean_report(
+    spoilt: Tree, options: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, spoilt.root, *options)
+    assert (code, out) == (2, "")
+    assert words in err
+
+
 def test_an_unknown_rule_is_answered_with_near_ones(clean: Tree, capsys: pytest.CaptureFixture[str]) -> None:
     assert "near: 4.3.5" in run(capsys, clean.root, "--select", "4.3.55")[2]
 

@@ -83,7 +83,7 @@ def test_a_waived_finding_stays_with_its_reason_and_does_not_count(
         ({"path": WORKLOAD[:-1]}, False),
         ({"path": WORKLOAD.replace("fast-1", r"fast-\*")}, False),
         ({"path": WORKLOAD.upper()}, False),
-        ({"rule": "4.6"}, False),
+        ({"rule": "4.6.2"}, False),
         ({"until": "2020-01-01"}, False),
     ],
 )
@@ -213,3 +213,33 @@ def test_the_waivers_of_the_guide_can_be_used(tmp_path: Path) -> None:
     assert (waiver.expired, waiver.names_submitter) == (False, True)
     for rule in NAMES:
         assert f"| {rule} |" in guide
+
+
+@pytest.mark.parametrize(("rule", "near"), [("4.6", "4.6.2"), ("4.6.11", "4.6.1"), ("WAIVER-9", "WAIVER-01")])
+def test_a_waiver_of_a_rule_that_does_not_exist_is_refused(
+    spoilt: Tree, tmp_path: Path, rule: str, near: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = waivers(tmp_path, {}, {"rule": rule})
+    assert main([str(spoilt.root), "--waivers", str(file)]) == 2
+    err = capsys.readouterr().err
+    assert f"{file}:6: rule: no rule {rule!r} in this edition; near: " in err
+    assert near in err
+
+
+@pytest.mark.parametrize("rule", sorted(NAMES))
+def test_the_rules_on_waivers_can_be_named(tmp_path: Path, rule: str) -> None:
+    assert len(read_waivers(str(waivers(tmp_path, {"rule": rule})), "3.0", TODAY).waivers) == 1
+
+
+def test_a_file_that_cannot_be_read_is_named_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree = combined(tmp_path / "tree")
+    missing, latin, broken = (tmp_path / name for name in ("none.yaml", "latin.yaml", "broken.yaml"))
+    latin.write_bytes(b"waivers: [\xe9]")
+    broken.write_text("waivers: [\n\n")
+    said = []
+    for path in (missing, latin, broken):
+        assert main([str(tree.root), "--waivers", str(path)]) == 2
+        said.append(capsys.readouterr().err)
+    assert said[0] == f"submission-checker: --waivers {missing}: it cannot be read: no such file or directory\n"
+    assert said[1] == f"submission-checker: --waivers {latin}: it cannot be read: it is not UTF-8 text\n"
+    assert said[2].startswith(f"submission-checker: --waivers {broken}:3: not YAML: ")
