@@ -284,12 +284,23 @@ def _mpi_params(entries: list[str]) -> list[str]:
             raise UsageError(f"--mpi-params: {entry!r}: {error}") from error
     for word in words:
         name, separator, _ = word.partition("=")
-        own = _OWN_MPI_PARAMS.get(name.lstrip("-")) if name.startswith("-") else None
+        if word == ":":
+            raise UsageError("--mpi-params: ':' begins a second program, which no rule has judged")
+        own = _own_option(name)
         if own is not None:
             raise UsageError(f"--mpi-params: {name} cannot be set here: use {own}")
         if separator and _SECRET.search(name):
             raise UsageError(f"--mpi-params: {name} looks like a credential and would be recorded; forward it by name")
     return words
+
+
+def _own_option(name: str) -> str | None:
+    """The option of this tool that an argument of the launcher belongs to; the launcher takes long names cut short."""
+    bare = name.lstrip("-")
+    if bare == name:
+        return None
+    whole = next((own for own in _OWN_MPI_PARAMS if len(bare) > len("host") and own.startswith(bare)), bare)
+    return _OWN_MPI_PARAMS.get(whole)
 
 
 def _folder(text: str | None, api: str) -> str:

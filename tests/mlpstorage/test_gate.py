@@ -113,6 +113,7 @@ def test_closed_refusal_names_open_where_open_accepts(tool: Tool) -> None:
         ([*RUN, "whatif", "--model", "llama3-18b", "--dry-run"], "there is no reference workload for 'llama3-18b'"),
         ([*RUN, "whatif", "--model", "llama3-18b"], "there is no reference workload for 'llama3-18b'"),
         ([*RUN, "open", "--model", "llama3-8b", "--orgname", "acme"], "--systemname"),
+        ([*RUN, "open", "--model", "llama3-8b", "--results-dir", "/dev/null"], "give --orgname (or"),
         ([*RUN, "closed"], "--model"),
         ([*RUN, "closed", "--model", "llama3-8b", "--num-checkpoints-write", "-1"], "out of range"),
         ([*RUN, "closed", "--model", "llama3-8b", "--edition", "9.9"], "4.0-draft"),
