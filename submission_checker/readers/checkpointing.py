@@ -11,6 +11,7 @@ from mlpstorage.results.document import (
     InvalidValueError,
     Reading,
     as_float,
+    as_int,
     first_of,
 )
 from mlpstorage.results.files import MAX_LOG_BYTES, Root
@@ -144,7 +145,9 @@ class _LeafReader:
 
     def _command(self) -> None:
         processes = first_of(
-            self.metadata.int("/args/num_processes"), self.metadata.int("/num_processes"), self._command_processes()
+            self.metadata.read("/args/num_processes", _as_processes),
+            self.metadata.read("/num_processes", _as_processes),
+            self._command_processes(),
         )
         self._put("num_processes", processes)
         for phase in ("write", "read"):
@@ -163,9 +166,10 @@ class _LeafReader:
         launch = self.files.launch
         if launch is None or launch.processes is None:
             return self.metadata.key_absent("/executed_command")
-        if not launch.processes.isascii() or not launch.processes.isdigit() or len(launch.processes) > 9:
+        try:
+            return Reading(_as_processes(launch.processes), self.metadata.source("/executed_command"))
+        except InvalidValueError:  # a word of a script perhaps; the command says nothing then
             return self.metadata.key_absent("/executed_command")
-        return Reading(int(launch.processes), self.metadata.source("/executed_command"))
 
     def _checkpoints(self, name: str) -> Found[int]:
         return first_of(
@@ -437,6 +441,13 @@ def recorded_division(metadata: Document) -> Found[str]:
                 return Reading(name, flag.source)
     found = first_of(metadata.text("/args/mode"), metadata.text("/mode"))
     return found.map(str.lower) if isinstance(found, Reading) else found
+
+
+def _as_processes(value: Any) -> int:
+    count = as_int(value)
+    if count < 1:
+        raise InvalidValueError("a number of processes")
+    return count
 
 
 def _positive(document: Document, pointer: str) -> Found[int]:

@@ -29,6 +29,10 @@ from .common import Role
 
 _METADATA = re.compile(r"checkpointing_.*_metadata\.json")
 _STEP = re.compile(r"(save|load)_ckpt[0-9]+")
+_SECTIONS = ("model", "checkpoint")
+"""What DLIO cannot run a checkpointing workload without."""
+_SEVERAL = 2
+_MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +59,8 @@ class LeafDocuments:
         self._logs: list[Document] = []
         self.metadata = self._json(self._metadata_name())
         self.summary = self._json(layout.SUMMARY)
-        self.config = self._yaml(layout.CONFIG)
         self.overrides = self._yaml(layout.OVERRIDES)
+        self.config = self._whole(self._yaml(layout.CONFIG))
         self.stats = self._json(layout.EPOCH_STATS_RANK_0)
         self.fs_separation = self._json(layout.FS_SEPARATION)
 
@@ -71,6 +75,23 @@ class LeafDocuments:
 
     def _yaml(self, name: str) -> Document:
         return read_yaml(self._root, f"{self.leaf.path}/{name}", placeholder=self._placeholder)
+
+    def _whole(self, config: Document) -> Document:
+        """The configuration, or a damaged one where it was evidently cut short: YAML parses without its end.
+
+        A key or two that differ are a matter for the rules; whole sections, or several of the very keys that the
+        overrides gave to it, are missing from no file that a run wrote.
+        """
+        if not config.ok:
+            return config
+        lost = [name for name in _SECTIONS if isinstance(config.mapping(f"/workload/{name}"), Absence)]
+        if not lost:
+            stated = [name for name in self.stated_overrides if config.has(f"/workload/{name.replace('.', '/')}")]
+            lost = sorted(clean(name) for name in self.stated_overrides if name not in stated)
+            if len(lost) < _SEVERAL:
+                return config
+        detail = f"it was cut short: it lacks {', '.join(f'workload.{name}' for name in lost[:_MOST_NAMED])}"
+        return Document(config.path, "damaged", config.cause, detail)
 
     def read_log(self, name: str, limit: int) -> Found[str]:
         """The head of a log."""

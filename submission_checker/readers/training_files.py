@@ -44,6 +44,10 @@ class TrainingDocuments(LeafDocuments):
         """The hash that the leaf's pointer names."""
         return read_pointer(self._root, self.leaf)
 
+    def _whole(self, config: Document) -> Document:
+        """As it is: what a configuration of training must hold differs from phase to phase."""
+        return config
+
     def _metadata_name(self) -> str:
         wanted = layout.metadata_name(self.leaf.name, layout.TRAINING)
         others = [name for name in self.leaf.files if _METADATA.fullmatch(name)]

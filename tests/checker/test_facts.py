@@ -55,8 +55,12 @@ def test_what_is_no_integer_is_invalid_and_quoted(tmp_path: Path, raw: object) -
     assert absence.pointer == "/args/num_processes"
 
 
-def test_a_negative_count_is_a_count(tmp_path: Path) -> None:
-    assert run_with(tmp_path, {"metadata": {"/args/num_processes": -64}}).num_processes == -64
+@pytest.mark.parametrize("raw", [0, -64, "-8"])
+def test_no_run_has_less_than_one_process(tmp_path: Path, raw: object) -> None:
+    absence = run_with(tmp_path, {"metadata": {"/args/num_processes": raw}}).num_processes
+    assert isinstance(absence, Absence)
+    assert (absence.reason, absence.pointer) == (Reason.INVALID, "/args/num_processes")
+    assert absence.detail.endswith("is not a number of processes")
 
 
 FACTS: list[tuple[str, Changes, str, Any]] = [

@@ -77,6 +77,8 @@ def second_combined(tree: Tree) -> None:
     tree.add("20260701_110000", 10, 10, memory_gib=125.0)
 
 
+LAST_KEYS = ("num_checkpoints_write", "num_checkpoints_read", "fsync")
+
 PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
     "fsync off": (override("checkpoint.fsync", False), [("4.3.2", "error")]),
     "fsync off, as text": (override("checkpoint.fsync", "False"), [("4.3.2", "error")]),
@@ -107,6 +109,16 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
     "other parameter": (override("checkpoint.time_between_checkpoints", 0), [("4.6.3", "error")]),
     "added parameter": (override("checkpoint.rank_sync", True), [("4.6.3", "error")]),
     "missing parameter": (edit("config", {"/workload/framework": DELETE}), [("4.6.3", "error")]),
+    "configuration cut after its first section": (
+        edit("config", {f"/workload/{name}": DELETE for name in ("framework", "workflow", "checkpoint")}),
+        [("READ-01", "error")] * 2,
+    ),
+    "configuration cut in its last section": (
+        edit("config", {f"/workload/checkpoint/{name}": DELETE for name in LAST_KEYS}),
+        [("READ-01", "error")] * 2,
+    ),
+    "configuration without its head": (edit("config", {"/workload/model": DELETE}), [("READ-01", "error")] * 2),
+    "no process": (edit("metadata", {"/args/num_processes": -8}), [("4.6.1", "error")] * 2),
     "files disagree": (
         edit("config", {"/workload/checkpoint/checkpoint_folder": "/mnt/other/llama3-8b"}),
         [("4.6.3", "warning")],
