@@ -13,7 +13,7 @@ from mlpstorage.results.text import clean
 from rules import Finding
 
 from ..report import SEVERITIES, CheckReport, place_of
-from .shown import count, title_of, totals
+from .shown import count, file_of, title_of, totals
 
 if TYPE_CHECKING:
     from . import Style
@@ -32,7 +32,7 @@ def write(report: CheckReport, out: TextIO, style: Style) -> None:
         for finding, message in _grouped(found) if len(found) > SHOWN else _single(found):
             title = f"{finding.rule} {finding.name}"
             out.write(
-                f"::{LEVELS[severity]} file={_property(finding.path)},title={_property(title)}::{_data(message)}\n"
+                f"::{LEVELS[severity]} file={_property(file_of(finding))},title={_property(title)}::{_data(message)}\n"
             )
     for fault in report.faults:
         out.write(f"::error title=Fault of the checker::{_data(f'{fault.path}: {fault.message.splitlines()[0]}')}\n")

@@ -9,7 +9,7 @@ from mlpstorage.results.text import clean
 
 from ..report import CheckReport, grouped, place_of
 from ..validation import State, validate
-from .shown import count, relative, title_of, totals, value_text
+from .shown import count, relative, sentence, title_of, totals, value_text
 
 if TYPE_CHECKING:
     from . import Style
@@ -39,6 +39,7 @@ def write(report: CheckReport, out: TextIO, style: Style) -> None:
         place_of=place_of,
         relative=relative,
         title_of=title_of,
+        sentence=sentence,
         value=lambda item: value_text(item, 500, 20),
         t=escape,
         c=code,

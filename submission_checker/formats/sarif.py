@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import quote
 
 import rules
-from mlpstorage.results.layout import DIVISIONS
 from rules import Finding, Outcome, Severity
 from rules.compiled import CompiledRule
 
 from ..report import CheckReport, rule_key
 from ..rulings import STATEMENTS
-from .shown import totals
+from .shown import file_of, is_file, totals
 
 if TYPE_CHECKING:
     from . import Style
@@ -27,7 +26,6 @@ LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 MAX_RESULTS = 25_000
 """Results of one run that a code-scanning upload takes; with more it is refused as a whole."""
 _TEXT = 1024
-_FILE = re.compile(r"\.(json|yaml|yml|log|txt|csv|pdf|md|py|npz|out|err)$", re.IGNORECASE)
 _KINDS = {Outcome.VIOLATION.value: "fail", Outcome.UNDETERMINED.value: "open", "note": "informational"}
 
 
@@ -48,7 +46,7 @@ def document(report: CheckReport) -> dict[str, Any]:
     seen: Counter[str] = Counter()
     kept = report.findings[:MAX_RESULTS]
     results = [_result(report, finding, order[finding.rule], seen) for finding in kept]
-    directories = sorted({finding.path for finding in kept if finding.path and not _is_file(finding.path)})
+    directories = sorted({finding.path for finding in kept if finding.path and not is_file(finding.path)})
     run: dict[str, Any] = {
         "tool": {
             "driver": {
@@ -72,11 +70,7 @@ def document(report: CheckReport) -> dict[str, Any]:
 def uri(path: str) -> str:
     """A path relative to the tree as a URI reference; directories end with a slash."""
     text = quote(path or ".", safe="/", errors="replace")
-    return text if _is_file(path) else f"{text.rstrip('/')}/"
-
-
-def _is_file(path: str) -> bool:
-    return _FILE.search(path) is not None
+    return text if is_file(path) else f"{text.rstrip('/')}/"
 
 
 def _location(path: str) -> dict[str, Any]:
@@ -119,7 +113,7 @@ def _cut(text: str) -> str:
 def _result(report: CheckReport, finding: Finding, index: int, seen: Counter[str]) -> dict[str, Any]:
     seen[finding.fingerprint] += 1
     kind = _KINDS[finding.outcome]
-    paths = list(dict.fromkeys([_place(finding), finding.path, *finding.paths]))[:100]
+    paths = list(dict.fromkeys([file_of(finding), finding.path, *finding.paths]))[:100]
     result: dict[str, Any] = {
         "ruleId": finding.rule,
         "ruleIndex": index,
@@ -154,17 +148,6 @@ def _result(report: CheckReport, finding: Finding, index: int, seen: Counter[str
         until = {"properties": {"expires": waived.until}} if waived.until else {}
         result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": waived.reason, **until}]
     return result
-
-
-def _place(finding: Finding) -> str:
-    """The file that carries (or should carry) the fact, where the evidence names one; else the finding's own path."""
-    if _is_file(finding.path):
-        return finding.path
-    for item in finding.evidence:
-        path = item.source.partition("#")[0].partition(": ")[0]
-        if path.startswith((f"{finding.path}/", *(f"{division}/" for division in DIVISIONS))) and _is_file(path):
-            return path
-    return finding.path
 
 
 def _invocation(report: CheckReport) -> dict[str, Any]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from mlpstorage.results.layout import DIVISIONS
 from mlpstorage.results.text import clean
+
+from rules import Finding, Outcome
 
 from ..report import CheckReport, Place
 
@@ -12,6 +16,7 @@ VALUE_LENGTH = 60
 LIST_LENGTH = 4
 _WHOLE = 1_000_000
 """Length up to which nothing is cut."""
+_FILE = re.compile(r"\.(json|yaml|yml|log|txt|csv|pdf|md|py|npz|out|err)$", re.IGNORECASE)
 
 
 def value_text(value: Any, length: int = VALUE_LENGTH, items: int = LIST_LENGTH) -> str:
@@ -50,13 +55,34 @@ def relative(path: str, base: str) -> str:
     return path.removeprefix(f"{base}/") or path
 
 
+def is_file(path: str) -> bool:
+    """Whether a path of a finding names a file, by its ending."""
+    return _FILE.search(path) is not None
+
+
+def file_of(finding: Finding) -> str:
+    """The file that carries (or should carry) the fact, where the evidence names one; else the finding's own path."""
+    if is_file(finding.path):
+        return finding.path
+    for item in finding.evidence:
+        path = item.source.partition("#")[0].partition(": ")[0]
+        if path.startswith((f"{finding.path}/", *(f"{division}/" for division in DIVISIONS))) and is_file(path):
+            return path
+    return finding.path
+
+
+def sentence(text: str) -> str:
+    """A text that another one may follow on the same line."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
 def count(number: int, noun: str) -> str:
     """``1 error``, ``2 errors``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def totals(report: CheckReport, infos: str = "") -> str:
-    """The one line that says what came out; ``infos`` is put behind the number of infos."""
+def totals(report: CheckReport, infos: str = "", undecided: str = "") -> str:
+    """The one line that says what came out; ``infos`` and ``undecided`` are put behind their numbers."""
     counts, checks = report.severities, report.checks
     incomplete = "INCOMPLETE: " if report.faults or report.unreadable else ""
     waived = sum(report.waiver_of(finding) is not None for finding in report.findings)
@@ -66,6 +92,13 @@ def totals(report: CheckReport, infos: str = "") -> str:
         f"{count(counts['info'], 'info')}{infos}{f', {waived} waived' if waived else ''}"
         f" in {count(report.leaves, 'run')}; "
         f"checks: {checks['pass']} passed, "
-        f"{checks['violation']} violated, {checks['not_applicable']} not applicable, "
-        f"{checks['undetermined']} undecided; edition {report.edition}"
+        f"{checks['violation']} violated{_folded(report)}, {checks['not_applicable']} not applicable, "
+        f"{checks['undetermined']} undecided{undecided}; edition {report.edition}"
     )
+
+
+def _folded(report: CheckReport) -> str:
+    """That several violated checks are one finding, which holds for several leaves; nothing where none is folded."""
+    found = sum(f.outcome == Outcome.VIOLATION.value and f.rule in report.tally for f in report.findings)
+    folded = report.since is None and 0 < found < report.checks["violation"]
+    return f" (folded into {count(found, 'finding')})" if folded else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from mlpstorage.results.text import clean
-from rules import Finding
+from rules import Finding, Outcome
 
 from ..report import CheckReport, Waived, grouped
 from .shown import harmless, no_command, relative, title_of, totals, value_text
@@ -58,7 +58,10 @@ def _lines(report: CheckReport, style: Style) -> Iterator[str]:
     if closing:
         yield ""
     hidden = bool(report.severities["info"]) and not style.verbose
-    yield totals(report, " (--verbose)" if hidden else "")
+    unseen = hidden and any(
+        f.severity.value == "info" and (f.opens or f.outcome == Outcome.UNDETERMINED.value) for f in report.findings
+    )
+    yield totals(report, " (--verbose)" if hidden else "", " (--verbose lists them)" if unseen else "")
 
 
 def _finding(finding: Finding, style: Style, waived: Waived | None) -> Iterator[str]:
@@ -100,6 +103,8 @@ def _since(report: CheckReport, width: int) -> Iterator[str]:
 
 def _info(finding: Finding, width: int) -> Iterator[str]:
     yield from _wrap(f"info {finding.rule}: {finding.message}", width, "  ", "    ")
+    if finding.opens:
+        yield from _wrap(f"leaves undecided: {', '.join(finding.opens)}", width, "    ", "      ")
 
 
 def _wrap(text: str, width: int, indent: str, following: str | None = None) -> Iterator[str]:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -279,14 +280,15 @@ def test_github_annotations_name_place_and_rule() -> None:
     found = commands_of(text)
     assert [level for level, _, _ in found] == ["error", "error", "warning", "notice", "error"]
     _, properties, message = next(item for item in found if "4.3.5" in item[1]["title"])
-    assert properties == {"file": WORKLOAD, "title": "4.3.5 checkpointSubsetRunValidation"}
+    metadata = f"{WORKLOAD}/20260701_100000/metadata.json"  # a directory could not be annotated
+    assert properties == {"file": metadata, "title": "4.3.5 checkpointSubsetRunValidation"}
     assert message.endswith("a subset run on 16 processes\nRun with --num-processes 8.")
     assert text.splitlines()[-1].startswith("INCOMPLETE: 2 errors, 1 warning, 1 info, 1 waived in 3 runs")
     assert "fsync is off" not in text  # it is waived
 
 
 def test_more_annotations_than_a_runner_shows_are_grouped_by_rule() -> None:
-    many = [finding(number, path=f"closed/s{number:02},a:b") for number in range(12)]
+    many = [finding(number, path=f"closed/s{number:02},a:b", evidence=()) for number in range(12)]
     other = finding(99, rule="4.6.1", name="checkpointClosedMpiProcesses")
     found = commands_of(written(report_of(*many, other), "github"))
     assert [properties["title"].split()[0] for _, properties, _ in found] == ["4.6.1", "4.3.5"]
@@ -352,6 +354,52 @@ def test_markdown_states_status_blockers_and_requirements() -> None:
         assert f"| {rule.id} " in text.replace("\\", "")
     assert "total duration" not in text
     assert "1 info not listed" in text
+
+
+def test_markdown_headings_do_not_contradict_the_table() -> None:
+    system = finding(7, path="closed/acme/systems/fast-1.yaml", severity=Severity.WARNING)
+    tree_wide = finding(8, path="closed", rule="TREE-01", severity=Severity.WARNING)
+    text = written(report_of(finding(1), system, tree_wide), "markdown").replace("\\", "")
+    assert "| **acme** (closed) | | | **NOT READY** |" in text
+    assert "| | fast-1 | the system itself | READY | 0 | 1 |" in text
+    heads = [line for line in text.splitlines() if line.startswith("### ") and line.endswith("READY")]
+    assert heads == [
+        "### closed > acme > fast-1 > checkpointing/llama3-8b: NOT READY",
+        "### closed > globex > slow-1 > checkpointing/llama3-8b: READY",
+    ]
+    assert "\n### (no submitter)\n" in text
+
+
+def test_markdown_sentences_end_before_the_next() -> None:
+    text = written(mixed(), "markdown")
+    assert "summary.json is missing. Leaves undecided: 4.3.4, 4.7.1. *Clears it:*" in text.replace("\\", "")
+
+
+# --- The line of totals
+
+
+def totals_of(report: CheckReport, **options: bool) -> str:
+    return written(report, "text", **options).splitlines()[-1]
+
+
+def test_totals_say_how_many_findings_violated_checks_are_folded_into() -> None:
+    report = report_of(finding(1), tally={"4.3.5": Counter(violation=6)})
+    assert "6 violated (folded into 1 finding)," in totals_of(report)
+    report = report_of(finding(1), tally={"4.3.5": Counter(violation=1)})
+    assert "1 violated," in totals_of(report)
+    own = finding(2, rule="WAIVER-02")  # a finding on the waivers is no check of the tree
+    report = report_of(finding(1), own, tally={"4.3.5": Counter(violation=2)})
+    assert "2 violated (folded into 1 finding)," in totals_of(report)
+
+
+def test_totals_say_where_undecided_checks_are_listed() -> None:
+    pruned = finding(4, severity=Severity.INFO, outcome="undetermined", message="pruned", opens=("4.3.4",))
+    report = report_of(pruned, tally={"4.3.5": Counter(undetermined=2)})
+    assert "2 undecided (--verbose lists them);" in totals_of(report)
+    assert "2 undecided;" in totals_of(report, verbose=True)
+    assert "leaves undecided: 4.3.4" in written(report, "text", verbose=True)
+    shown = report_of(finding(4, outcome="undetermined"), tally={"4.3.5": Counter(undetermined=2)})
+    assert "2 undecided;" in totals_of(shown)
 
 
 # --- Several outputs, streaming, repeatability
