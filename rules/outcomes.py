@@ -165,7 +165,7 @@ _REMEDIES: Mapping[Reason, str] = {
     Reason.INVALID: "Restore the value as the run wrote it.",
     Reason.PLACEHOLDER: "None is needed: the file was pruned on purpose.",
     Reason.NOT_RECORDED: "None is needed: that tool version could not record it.",
-    Reason.NO_ROW: "Use a name that the rule book's tables know.",
+    Reason.NO_ROW: "Use one of the names that the table has.",
 }
 
 
@@ -219,7 +219,7 @@ def _cause_finding(cause: str, asked: list[OpenQuestion]) -> Finding:
         division=first.division,
         path=absence.path or first.path,
         paths=tuple(sorted({question.path for question in asked})),
-        message=f"cannot be decided: {', '.join(facts)} not known ({place}: {why})",
+        message=f"cannot be decided: {', '.join(facts)} not known ({place + ': ' if place else ''}{why})",
         remedy=_REMEDIES.get(absence.reason, "Supply what is missing."),
         opens=tuple(rule for rule in rules if rule != first.rule),
         fingerprint=fingerprint("undetermined", cause),

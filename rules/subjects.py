@@ -23,6 +23,9 @@ _ITEM_PREFIX = f"{ITEM}."
 ROWS = "rows"
 """``<table>.rows`` is the list of a keyed table's row names."""
 
+_MOST_ROWS = 20
+"""Row names that a message lists."""
+
 Cells = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """Table name to row to column to value, for one edition."""
 
@@ -130,7 +133,12 @@ class Scope:
         if isinstance(key, Absence):
             return key
         if key not in rows:
-            return Absence(f"row:{table}:{key}", Reason.NO_ROW, detail=f"{self.tables[table].title} has no row {key!r}")
+            known = ", ".join(list(rows)[:_MOST_ROWS]) + (", ..." if len(rows) > _MOST_ROWS else "")
+            at = self.source(key_name) if key_name else ""
+            detail = (
+                f"{self.tables[table].title} has no row {key!r} ({key_name}{at and f' at {at}'}); there are: {known}"
+            )
+            return Absence(f"row:{table}:{key}", Reason.NO_ROW, detail=detail)
         return rows[key][column]
 
     def _column(self, children: str, field: str) -> Any:

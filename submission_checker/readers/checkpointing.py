@@ -389,7 +389,8 @@ class _LeafReader:
             self.sheet.put("parameters", model)
             self.sheet.put("architecture", model)
         elif derived.architecture(model) is None:
-            detail = f"the table of checkpointing models has no row {model!r}"
+            names = ", ".join(derived.model_names())
+            detail = f"the table of checkpointing models has no row {model!r}; there are: {names}"
             unknown = Absence(f"row:model:{model}", Reason.NO_ROW, self.metadata.path, "/args/model", detail)
             self.sheet.put("parameters", unknown)
             self.sheet.put("architecture", unknown)

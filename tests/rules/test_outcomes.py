@@ -83,6 +83,15 @@ def test_the_finding_that_owns_the_cause_lists_what_it_leaves_open():
     assert (finding.rule, finding.path, finding.opens) == ("READ-01", "leaf/summary.json", ("4.6.1",))
 
 
+def test_a_name_that_a_table_lacks_is_told_with_its_fact_its_place_and_the_names_there_are():
+    report = rules.conclude([evaluate(run(path="", accelerator="nope"))])
+    (finding,) = [f for f in report.findings if "accelerator" in f.message.lower()]
+    assert finding.outcome == "undetermined"
+    assert "(: " not in finding.message
+    assert "has no row 'nope' (run.accelerator" in finding.message
+    assert "b200" in finding.message.partition("there are: ")[2]
+
+
 def test_a_placeholder_is_an_info_and_once_a_leaf():
     absent = Absence("placeholder:leaf", Reason.PLACEHOLDER, "leaf/0_per_epoch_stats.json", detail="pruned")
     subject = run().model_copy(update={"checkpoints_written": absent, "checkpoints_read": absent})
