@@ -41,7 +41,7 @@ class CodeTree(FactModel):
     images: Fact[Int] = fact("Images in them that were hashed.", known=Known.RUN, unit="images")
     images_failing: Fact[Int] = fact("Those whose hash is not the recorded one.", known=Known.RUN, unit="images")
     images_whole: Fact[Int] = fact(
-        "Images that hold CLAUDE.md, a tracked file that is stripped when a repository is published.",
+        "Images that hold a file of the upstream repository that is stripped when a tree is published.",
         known=Known.RUN,
         unit="images",
     )
