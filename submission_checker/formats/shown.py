@@ -7,7 +7,6 @@ from typing import Any
 
 from mlpstorage.results.layout import DIVISIONS
 from mlpstorage.results.text import clean
-
 from rules import Finding, Outcome
 
 from ..report import CheckReport, Place
