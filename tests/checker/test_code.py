@@ -294,7 +294,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.fixture
 def stripped(layout2: Path, repository: tuple[Path, str]) -> Path:
-    """Two images that lost a file of the upstream repository on upload; one has local edits besides, which its hash counts."""
+    """Two images that lost one file on upload; one has local edits besides, which its hash counts."""
     for organisation, local in (("acme", "m"), ("globex", "m, edited")):
         shutil.rmtree(layout2 / organisation)
         files = {"tool/main.py": local, "CLAUDE.md": "c", "é": "e"}
