@@ -51,6 +51,11 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Read, compare, print. Gives the exit code. Raises CompareUsageError and OutputError."""
     bases = len(arguments.runs) - arguments.features
+    if len(arguments.runs) == 1:
+        raise CompareUsageError(
+            "one run is nothing to compare: give repeats of one run (two or more, for they show the noise), then the "
+            "run to compare with them"
+        )
     if arguments.features < 1 or bases < 1:
         raise CompareUsageError(
             f"{len(arguments.runs)} runs with {arguments.features} features leave no base to compare"

@@ -13,7 +13,7 @@ from .judge import METHOD, SOURCE, Comparison, Judged, Metric, Verdict
 from .subjects import DIMENSIONS, Subject
 
 SCHEMA = "mlpstorage-compare/1"
-_WIDTH = 100
+_WIDTH = 80
 _PLOT, _ROW = 300, 26
 """Width of a plot and height of one metric's row, in pixels."""
 
@@ -98,12 +98,16 @@ def _lines(comparison: Comparison) -> Iterator[str]:
             yield f"{title}: {item.key}"
             yield from (f"  {s.role}: {v}" for s, v in zip(comparison.subjects, item.values, strict=True))
     yield from (f"declared to differ and does not: {key}" for key in comparison.unused)
-    yield from comparison.problems
+    for problem in comparison.problems:
+        yield from textwrap.wrap(
+            problem, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        )
     if not comparison.comparable:
         yield "NOT COMPARABLE: nothing was concluded from the metrics"
         return
     yield from _table(comparison)
     yield ""
+    yield from _reasons(comparison)
     yield from textwrap.wrap(f"method: {METHOD}", _WIDTH, subsequent_indent="  ")
     yield from textwrap.wrap(f"source: {SOURCE}", _WIDTH, subsequent_indent="  ")
     yield from textwrap.wrap(_chance(comparison), _WIDTH, subsequent_indent="  ")
@@ -121,16 +125,31 @@ def _chance(comparison: Comparison) -> str:
 
 
 def _table(comparison: Comparison) -> Iterator[str]:
-    width = max((len(metric.name) for metric in comparison.metrics), default=6)
-    yield f"{'metric':{width}}  {'mean':>12}  {'floor':>12}  {'feature':>12}  {'difference':>12}  {'ratio':>8}  verdict"
+    """A metric's name on a line of its own, for with the numbers it would not fit a terminal of 80 columns."""
+    several = len(comparison.features) > 1
+    yield f"{'mean':>12} {'floor':>11} {'feature':>11} {'difference':>11} {'ratio':>8}  verdict"
     for metric in comparison.metrics:
-        for judged in metric.features:
-            which = f" ({judged.feature})" if len(comparison.features) > 1 else ""
+        yield metric.name
+        for judged, subject in zip(metric.features, comparison.features, strict=True):
             yield (
-                f"{metric.name:{width}}  {_number(metric.mean):>12}  {_number(metric.floor):>12}  "
-                f"{_number(judged.value):>12}  {_number(judged.difference, sign=True):>12}  "
-                f"{_number(judged.ratio, digits=3):>8}  {judged.verdict.value}{which}{_why(judged)}"
+                f"{_number(metric.mean):>12} {_number(metric.floor):>11} {_number(judged.value):>11} "
+                f"{_number(judged.difference, sign=True):>11} {_number(judged.ratio, digits=3):>8}  "
+                f"{judged.verdict.value}{f' {subject.role}' if several else ''}"
             )
+
+
+def _reasons(comparison: Comparison) -> Iterator[str]:
+    """Why metrics are undecidable, each reason once with what it holds for."""
+    found: dict[str, list[str]] = {}
+    for metric in comparison.metrics:
+        for judged, subject in zip(metric.features, comparison.features, strict=True):
+            if judged.why:
+                which = f" ({subject.role})" if len(comparison.features) > 1 else ""
+                found.setdefault(judged.why, []).append(f"{metric.name}{which}")
+    number = sum(len(metric.features) for metric in comparison.metrics)
+    for why, names in found.items():
+        holds = "all metrics" if len(names) == number else ", ".join(names)
+        yield from textwrap.wrap(f"undecidable: {why}: {holds}", _WIDTH, subsequent_indent="  ", break_long_words=False)
 
 
 def _why(judged: Judged) -> str:

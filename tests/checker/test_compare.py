@@ -234,6 +234,38 @@ def test_the_text_names_method_source_and_the_chance_of_noise(
         assert words in text
 
 
+def test_the_reason_is_told_once_and_lines_fit_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    leaves = runs(tmp_path, 10.0, 30.0)
+    for leaf in leaves:
+        leaf.edit("summary", {f"/metric/{READ}": 5.0})
+    assert main(["compare", *(str(leaf.path) for leaf in leaves)]) == 2
+    text = capsys.readouterr().out
+    assert text.count("the noise is not known") == 1
+    assert "undecidable: fewer than 2 bases have it: the noise is not known: all metrics" in " ".join(text.split())
+    assert text.count("  undecidable\n") == 2
+    assert [line for line in text.splitlines() if len(line) > 80 and "/" not in line] == []
+
+
+def test_reasons_name_what_they_hold_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    leaves = runs(tmp_path, 10.0, 12.0, 11.0, 30.0)
+    for leaf in leaves:
+        leaf.edit("summary", {f"/metric/{READ}": 5.0})
+    assert main(["compare", *(str(leaf.path) for leaf in leaves), "--features", "2"]) == 1
+    text = capsys.readouterr().out
+    said = f"undecidable: the bases do not differ: floor 0: {READ} (feature0), {READ} (feature1)"
+    assert said in " ".join(text.split())
+    assert "outside feature1\n" in text
+    assert [line for line in text.splitlines() if len(line) > 80 and "/" not in line] == []
+
+
+def test_one_run_is_told_to_be_too_few(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (leaf,) = runs(tmp_path, 10.0)
+    assert main(["compare", str(leaf.path)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("submission-checker: one run is nothing to compare: give repeats of one run")
+    assert "leave no base" not in said
+
+
 class Page(HTMLParser):
     """Collects the tags of a page, and its text."""
 
