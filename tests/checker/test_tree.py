@@ -368,6 +368,12 @@ def test_a_phase_of_another_name_and_a_missing_level(training: Path) -> None:
     assert {item[0] for item in judged(training)} == {"2.1.27"}
 
 
+def test_a_name_with_a_blank_can_be_seen(training: Path) -> None:
+    (training / RUN).with_name("run ").mkdir()
+    (finding,) = [f for f in check(training, Options()).findings if f.rule == "2.1.12"]
+    assert finding.message.startswith("'run /' is no phase of training")
+
+
 def test_kv_cache_without_its_model_level(kv_cache: Path) -> None:
     assert judged(kv_cache) == []
     family = only(kv_cache, "closed/*/results/*/kv_cache")
