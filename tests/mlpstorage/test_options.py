@@ -156,7 +156,7 @@ def test_other_mpi_params_pass_whatever_their_values() -> None:
     assert plan("--mpi-params=--bind-to core -x n --mca c host").mpi_params[-2:] == ("c", "host")
 
 
-@pytest.mark.parametrize("division", ["closed", "open", "whatif"])
+@pytest.mark.parametrize("division", ["open", "whatif"])
 def test_a_run_that_does_nothing_is_no_run(division: str) -> None:
     with pytest.raises(UsageError, match="does nothing"):
         plan("--num-checkpoints-write", "0", "--num-checkpoints-read", "0", division=division)
