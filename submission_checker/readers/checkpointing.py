@@ -14,7 +14,7 @@ from mlpstorage.results.document import (
     as_int,
     first_of,
 )
-from mlpstorage.results.files import MAX_LOG_BYTES, Root
+from mlpstorage.results.files import Root
 from mlpstorage.results.layout import DIVISIONS, STDOUT_LOG
 from mlpstorage.results.text import clean
 from rules.derived import checkpointing as derived
@@ -27,6 +27,7 @@ from .checkpointing_files import LeafDocuments
 from .checkpointing_times import read_times
 from .common import as_api, leaf_file, put
 from .placement import hosts_of, min_ranks_per_host
+from .separation import separation
 
 MAX_PARAMETERS = 2000
 """Keys of a DLIO workload; real ones have about thirty."""
@@ -341,43 +342,12 @@ class _LeafReader:
 
     def _storage(self) -> None:
         """4.4.2: recorded evidence that checkpoints and results lie on different filesystems."""
-        sidecar = self.files.fs_separation
-        if sidecar.state != "missing":
-            self._put("same_filesystem", sidecar.bool("/same_filesystem"))
-            if sidecar.ok:
-                self.sheet.put("filesystem_evidence", "sidecar", sidecar.source())
-            else:
-                self.sheet.put("filesystem_evidence", sidecar.absence())
-            return
-        if self._value("api") == "object":
-            detail = "object API: there is no filesystem to compare"
-            self.sheet.put("same_filesystem", Absence("api:object", Reason.NOT_APPLICABLE, self.path, detail=detail))
-            self.sheet.put("filesystem_evidence", "none", Source(self.path))
-            return
-        log = self.files.read_log(STDOUT_LOG, MAX_LOG_BYTES)
-        if isinstance(log, Absence) and log.reason is not Reason.MISSING_FILE:
-            self.sheet.put("same_filesystem", log)
-            self.sheet.put("filesystem_evidence", log)
-            return
-        same = self._same_by_df(log.value) if isinstance(log, Reading) else None
-        if isinstance(log, Reading) and same is not None:
-            self.sheet.put("same_filesystem", same, log.source)
-            self.sheet.put("filesystem_evidence", "df", log.source)
-            return
-        self.sheet.put(
-            "same_filesystem",
-            self._not_recorded("same_filesystem", "neither fs_separation.json nor a df table tells"),
-        )
-        self.sheet.put("filesystem_evidence", "none", Source(self.path))
-
-    def _same_by_df(self, text: str) -> bool | None:
-        mounts = dlio.df_table(text)
-        paths = [self._value("checkpoint_folder"), self._value("results_dir")]
-        if not mounts or any(isinstance(path, Absence) or not path.startswith("/") for path in paths):
-            return None
-        found = [dlio.mount_of(path, mounts) for path in paths]
-        first, second = found
-        return None if first is None or second is None else dlio.same_mount(first, second)
+        detail = "neither fs_separation.json nor a df table tells"
+        nothing = self._not_recorded("same_filesystem", detail)
+        paths = (self._value("checkpoint_folder"), self._value("results_dir"))
+        same, evidence = separation(self.files, STDOUT_LOG, self._value("api"), paths, nothing)
+        self._put("same_filesystem", same)
+        self._put("filesystem_evidence", evidence)
 
     def _parameters(self) -> None:
         flat = self._flat(self.effective, self.effective_at)

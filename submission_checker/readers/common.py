@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from mlpstorage.results.document import Document, Found, Reading, as_choice
@@ -33,3 +34,8 @@ def leaf_file(document: Document, role: Role, directory: str) -> LeafFile:
         detail=document.detail,
         cause=document.cause,
     )
+
+
+def mapped(found: Found[Any], convert: Callable[[Any], Any]) -> Found[Any]:
+    """What was read, converted; an absence stays what it is."""
+    return found.map(convert) if isinstance(found, Reading) else found

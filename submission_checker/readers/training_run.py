@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from fractions import Fraction
 from typing import Any, Literal
 
 from mlpstorage.results import dlio, layout
 from mlpstorage.results.document import Found, InvalidValueError, Reading, as_float, first_of
-from mlpstorage.results.files import MAX_LOG_BYTES
 from mlpstorage.results.text import clean
 from rules.derived import training as derived
 from rules.derived.checkpointing import flatten, normal_path
@@ -18,7 +16,8 @@ from rules.facts.training import StatedOverride
 
 from .checkpointing import recorded_division
 from .code_pointer import hash_of
-from .common import as_api, leaf_file, put
+from .common import as_api, leaf_file, mapped, put
+from .separation import separation
 from .training_files import MAX_KEYS, STDOUT_LOG, TrainingDocuments
 
 NOT_STATED = "(not stated)"
@@ -48,7 +47,7 @@ class RunReader:
         self._storage()
         self._parameters()
         self._put("image", self.files.image)
-        validated = _mapped(self.metadata.text("/args/_validated_pool_hash"), hash_of)
+        validated = mapped(self.metadata.text("/args/_validated_pool_hash"), hash_of)
         if isinstance(validated, Absence) and validated.reason is Reason.KEY_ABSENT:
             validated = self._not_recorded("validated_image", "the tool that wrote the leaf records no validated image")
         self._put("validated_image", validated)
@@ -91,7 +90,7 @@ class RunReader:
         verdict = self.metadata.text("/verification")
         if self.metadata.ok and "verification" in self.metadata.data and self.metadata.data["verification"] is None:
             verdict = Reading("none", self.metadata.source("/verification"))
-        self._put("recorded_verdict", _mapped(verdict, str.lower))
+        self._put("recorded_verdict", mapped(verdict, str.lower))
         self._put("invalid_allowed", self._flag("allow_invalid_params"))
         chosen = dlio.workload_choice(self.files.override_words) or ""
         model, accelerator = model_of(self.files), accelerator_of(self.files)
@@ -190,17 +189,17 @@ class RunReader:
         self._put("au_mean", self.summary.float("/metric/train_au_mean_percentage"))
         self._put("au_verdict", self.summary.read("/metric/train_au_meet_expectation", _verdict))
         target = self.files.parameter_float("metric.au")
-        self._put("au_target", _mapped(target, lambda value: float(100 * derived.exact(value))))
+        self._put("au_target", mapped(target, lambda value: float(100 * derived.exact(value))))
         listed = self.summary.read("/metric/train_au_percentage", _floats)
-        self._put("au_listed", _mapped(listed, len))
+        self._put("au_listed", mapped(listed, len))
         if isinstance(listed, Reading) and not listed.value:
             absent = self.summary.invalid("/metric/train_au_percentage", "the list is empty")
             for name in ("au_recomputed", "au_worst", "au_worst_epoch"):
                 self.sheet.put(name, absent)
         else:
-            self._put("au_recomputed", _mapped(listed, lambda values: float(derived.mean(values))))
-            self._put("au_worst", _mapped(listed, min))
-            self._put("au_worst_epoch", _mapped(listed, lambda values: values.index(min(values)) + 1))
+            self._put("au_recomputed", mapped(listed, lambda values: float(derived.mean(values))))
+            self._put("au_worst", mapped(listed, min))
+            self._put("au_worst_epoch", mapped(listed, lambda values: values.index(min(values)) + 1))
         names = ("au_from_throughput", "au_least_excess", "au_most_excess")
         found = self._from_throughput(listed)
         if isinstance(found, Absence):
@@ -246,7 +245,7 @@ class RunReader:
         self._put("api", api)
         for name in ("data_dir", "results_dir"):
             found = self.metadata.text(f"/args/{name}")
-            path = _mapped(found, normal_path)
+            path = mapped(found, normal_path)
             empty = isinstance(path, Reading) and not path.value
             self._put(name, self.metadata.key_absent(f"/args/{name}") if empty else path)
         self._put("gate_skipped", self._flag("skip_fs_separation_gate"))
@@ -258,37 +257,13 @@ class RunReader:
         unrelated = Absence(f"no-sidecar:{self.path}", Reason.NOT_APPLICABLE, self.path, detail="no fs_separation.json")
         self.sheet.put("sidecar_problem", unrelated)
         if sidecar.state != "missing":
-            self._put("same_filesystem", sidecar.bool("/same_filesystem"))
-            self._put("filesystem_evidence", Reading("sidecar", sidecar.source()) if sidecar.ok else sidecar.absence())
             self._put("sidecar_problem", self._sidecar_problem())
-            return
-        if self._value("api") == "object":
-            detail = "object API: there is no filesystem to compare"
-            self.sheet.put("same_filesystem", Absence("api:object", Reason.NOT_APPLICABLE, self.path, detail=detail))
-            self.sheet.put("filesystem_evidence", "none", Source(self.path))
-            return
-        log = self.files.read_log(STDOUT_LOG, MAX_LOG_BYTES)
-        if isinstance(log, Absence) and log.reason is not Reason.MISSING_FILE:
-            self.sheet.put("same_filesystem", log)
-            self.sheet.put("filesystem_evidence", log)
-            return
-        same = self._same_by_df(log.value) if isinstance(log, Reading) else None
-        if isinstance(log, Reading) and same is not None:
-            self.sheet.put("same_filesystem", same, log.source)
-            self.sheet.put("filesystem_evidence", "df", log.source)
-            return
         detail = "neither fs_separation.json nor a df table tells"
-        cause = f"no-evidence:{self.path}"
-        self.sheet.put("same_filesystem", Absence(cause, Reason.NOT_RECORDED, self.path, "", detail))
-        self.sheet.put("filesystem_evidence", "none", Source(self.path))
-
-    def _same_by_df(self, text: str) -> bool | None:
-        mounts = dlio.df_table(text)
-        paths = [self._value("data_dir"), self._value("results_dir")]
-        if not mounts or any(isinstance(path, Absence) or not path.startswith("/") for path in paths):
-            return None
-        first, second = (dlio.mount_of(path, mounts) for path in paths)
-        return None if first is None or second is None else dlio.same_mount(first, second)
+        nothing = Absence(f"no-evidence:{self.path}", Reason.NOT_RECORDED, self.path, "", detail)
+        paths = (self._value("data_dir"), self._value("results_dir"))
+        same, evidence = separation(self.files, STDOUT_LOG, self._value("api"), paths, nothing)
+        self._put("same_filesystem", same)
+        self._put("filesystem_evidence", evidence)
 
     def _sidecar_problem(self) -> Found[str]:
         """Whether the sidecar was written for this run: its version, its paths, its time within a day."""
@@ -365,14 +340,14 @@ def model_of(files: TrainingDocuments) -> Found[str]:
 def accelerator_of(files: TrainingDocuments) -> Found[str]:
     """The accelerator type that the metadata names, lower case."""
     found = first_of(files.metadata.text("/args/accelerator_type"), files.metadata.text("/accelerator"))
-    return _mapped(found, str.lower)
+    return mapped(found, str.lower)
 
 
 def template_of(model: Found[str], accelerator: Found[str]) -> Found[str]:
     """Model and accelerator in one name."""
     if isinstance(model, Absence):
         return model
-    return _mapped(accelerator, lambda name: derived.template_name(model.value, name))
+    return mapped(accelerator, lambda name: derived.template_name(model.value, name))
 
 
 def collected_hosts(files: TrainingDocuments) -> Found[list[tuple[float, float]]]:
@@ -402,7 +377,7 @@ def extremes(files: TrainingDocuments, index: Literal[0, 1]) -> Found[tuple[floa
 def ratio(files: TrainingDocuments, index: Literal[0, 1]) -> Found[float]:
     """Largest over smallest host, by memory (0) or cores (1)."""
     found = extremes(files, index)
-    return _mapped(found, lambda ends: float(Fraction(ends[1]) / Fraction(ends[0])))
+    return mapped(found, lambda ends: float(Fraction(ends[1]) / Fraction(ends[0])))
 
 
 def _number(host: Any, part: str, key: str) -> float:
@@ -410,10 +385,6 @@ def _number(host: Any, part: str, key: str) -> float:
         return as_float(host[part][key])
     except (InvalidValueError, KeyError, TypeError):
         return 0.0
-
-
-def _mapped(found: Found[Any], convert: Callable[[Any], Any]) -> Found[Any]:
-    return found.map(convert) if isinstance(found, Reading) else found
 
 
 def _at_least_one(found: Found[int]) -> Found[int]:

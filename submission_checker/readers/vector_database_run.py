@@ -17,7 +17,7 @@ from rules.facts.vector_database import Claim, Metric, Override, Recomputed, Run
 from ..discovery import Leaf
 from .checkpointing import recorded_division
 from .code_pointer import hash_of
-from .common import as_api, leaf_file, put
+from .common import as_api, leaf_file, mapped, put
 from .vector_database_files import RunDocuments, best_of
 
 METRICS = ("throughput_qps", "mean_latency_ms", "p95_latency_ms", "p99_latency_ms", "p999_latency_ms")
@@ -96,7 +96,7 @@ class _RunReader:
         self._ranks()
         put(self.sheet, "image", self.files.image)
         validated = self.metadata.text("/args/_validated_pool_hash")
-        put(self.sheet, "validated_image", self._recorded("validated_image", _mapped(validated, hash_of)))
+        put(self.sheet, "validated_image", self._recorded("validated_image", mapped(validated, hash_of)))
         files = [leaf_file(document, role, self.path) for document, role in self.files.all()]
         self.sheet.put("files", files, Source(self.path))
         return self.sheet.build(VectorDatabaseRun, self.path)
@@ -196,7 +196,7 @@ class _RunReader:
             metadata.text("/metric_type"),
             metadata.text("/parameters/index/metric_type"),
         )
-        self._put("metric", self._recorded("metric", _mapped(metric, str.upper)))
+        self._put("metric", self._recorded("metric", mapped(metric, str.upper)))
         logged = [self._of_log(value, "row_count") for value in log.rows or (0,)]
         vectors = self.summary.int("/num_vectors")
         fallbacks = [self.files.verdict.int("/flat_setup/total_vectors"), *([self.declared] if self.declared else [])]
@@ -425,8 +425,8 @@ class _RunReader:
         if isinstance(api, Absence) and api.reason is not Reason.INVALID and metadata.ok:
             api = Reading("file", metadata.source("/args"))  # the tool's default
         self._put("api", api)
-        kind = _mapped(metadata.text("/args/storage_type"), str.lower)
-        backend = _mapped(self.summary.text("/database/storage_backend"), str.lower)
+        kind = mapped(metadata.text("/args/storage_type"), str.lower)
+        backend = mapped(self.summary.text("/database/storage_backend"), str.lower)
         self._put("storage_type", self._recorded("storage_type", kind))
         self._put("backend", self._recorded("backend", best_of(backend, kind)))
         arguments = metadata.mapping("/args")
@@ -536,15 +536,11 @@ class _RunReader:
         expected = best_of(document.int("/mpi/expected_ranks"), world)
         self._put("expected_ranks", self._recorded("expected_ranks", expected))
         seen = document.list("/mpi/ranks_seen")
-        count = best_of(document.int("/mpi/rank_count"), _mapped(seen, len))
+        count = best_of(document.int("/mpi/rank_count"), mapped(seen, len))
         self._put("rank_count", self._recorded("rank_count", count))
         for name in ("missing_ranks", "failed_ranks"):
             self._put(name, self._recorded(name, document.read(f"/mpi/{name}", _ranks)))
         self._put("partial_failure", self._recorded("partial_failure", document.bool("/mpi/partial_failure")))
-
-
-def _mapped(found: Found[Any], convert: Any) -> Found[Any]:
-    return found.map(convert) if isinstance(found, Reading) else found
 
 
 def _state(found: Found[Any]) -> Stated:
