@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -34,6 +31,7 @@ from .discovery import (
     lone_workload,
     walk,
 )
+from .executors import WorkerLostError, run
 from .readers import structure, tree
 from .readers.families import FAMILIES, family_of_leaf
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
@@ -94,7 +92,7 @@ def check(
         if not (listing.submitters or listing.obstacles or listing.misplaced):
             raise NothingToCheckError(f"{clean(os.fspath(path))}: there is no submitter in it")
         above = check_tree(location.root, options, listing)
-        parts = chain([above], _run(partial(check_system, location.root, options), listing.systems, options.jobs))
+        parts = chain([above], _results(partial(check_system, location.root, options), listing.systems, options.jobs))
     else:
         parts = iter([check_lone(location.root, "/".join(location.scope), location.kind, options)])
     for part in parts:
@@ -264,20 +262,12 @@ class _faults_kept:  # noqa: N801 - used as a with statement
         return True
 
 
-def _run(work: Callable[[SystemDirectory], Part], tasks: Sequence[SystemDirectory], jobs: int) -> Iterator[Part]:
-    """Parts in the order of the tasks, whatever the number of processes."""
-    processes = min(jobs, len(tasks))
-    if processes <= 1:
-        yield from map(work, tasks)
-        return
-    # A fork would copy descriptors and locks of the caller; a fresh interpreter loads the edition itself.
-    context = multiprocessing.get_context("spawn")
-    chunk = max(1, len(tasks) // (processes * 8))
-    with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        try:
-            yield from pool.map(work, tasks, chunksize=chunk)
-        except BrokenProcessPool:
-            yield Part(faults=[Fault("", "a worker process was killed; the check is incomplete")])
+def _results(work: Callable[[SystemDirectory], Part], tasks: Sequence[SystemDirectory], jobs: int) -> Iterator[Part]:
+    """Parts in the order of the tasks; what was lost with a process is a fault for each place."""
+    try:
+        yield from run(work, tasks, jobs)
+    except WorkerLostError as lost:
+        yield Part(faults=[Fault(clean(tasks[number].path), f"not checked: {lost}") for number in lost.unfinished])
 
 
 def _add(report: CheckReport, part: Part) -> None:
