@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from .compiler import CompileError, Environment, Expression, Template, Type, Variable, cel_type
 from .entries import Clause, ClausePatch, Rule
 from .facts.base import MODELS, FactInfo, FactModel, Known, Record
+from .memory import Memory
 from .outcomes import Severity
-from .subjects import ancestors, variables
+from .subjects import ITEM, ancestors, variables
 from .tables import CELL_TYPES, Table
 
 Fail = Callable[[str, str, int], Exception]
@@ -32,6 +33,21 @@ class CompiledClause:
     at: Expression | None
     message: Template
     remedy: Template
+    met: Memory = field(init=False, default_factory=Memory, compare=False, repr=False)
+    """What was said of items."""
+    inputs: tuple[str, ...] = field(init=False)
+    """Names that decide the clause, apart from those of the item."""
+    item_inputs: tuple[str, ...] = field(init=False)
+    """Fields of the item that decide the clause."""
+
+    def __post_init__(self) -> None:
+        mine = f"{ITEM}."
+        object.__setattr__(
+            self, "inputs", tuple(name for name in self.reads if name != self.clause.each and not name.startswith(mine))
+        )
+        object.__setattr__(
+            self, "item_inputs", tuple(name.removeprefix(mine) for name in self.reads if name.startswith(mine))
+        )
 
     @property
     def reads(self) -> tuple[str, ...]:

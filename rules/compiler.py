@@ -21,6 +21,8 @@ Type = cel.Type
 SCALARS: Mapping[Any, Any] = {str: Type.STRING, int: Type.INT, float: Type.DOUBLE, bool: Type.BOOL}
 """CEL types of the scalar types of facts."""
 _RESERVED = frozenset({"has", "dyn", "type"})
+_MOST_KNOWN = 500
+"""Results that one expression keeps; a bound for hostile trees."""
 _CEL_ERROR = re.compile(r"<input>:(\d+):(\d+): (.*)")
 
 Resolver = Callable[[str], Any]
@@ -64,7 +66,7 @@ class Variable:
 class Expression:
     """A compiled expression: its text, its tree, the names it reads and its CEL type."""
 
-    __slots__ = ("_program", "reads", "text", "tree", "type")
+    __slots__ = ("_is_bool", "_known", "_program", "reads", "text", "tree", "type")
 
     def __init__(self, text: str, tree: Node, reads: tuple[str, ...], program: Any) -> None:
         self.text = text
@@ -72,6 +74,9 @@ class Expression:
         self.reads = reads
         self.type = program.return_type()
         self._program = program
+        self._is_bool = self.type == Type.BOOL
+        self._known: dict[tuple[Any, ...], bool] = {}
+        """Results by the values of ``reads``: leaves are much alike, and a look-up costs a tenth of an evaluation."""
 
     def evaluate(self, resolve: Resolver) -> Any:
         """Value as a plain Python object, or :class:`Unknown`.
@@ -82,12 +87,27 @@ class Expression:
         absent: list[tuple[str, Absence]] = []
         for name in self.reads:
             value = resolve(name)
-            if isinstance(value, Absence):
+            if type(value) is Absence:
                 absent.append((name, value))
-            elif isinstance(value, Unknown):
+            elif type(value) is Unknown:
                 absent.extend(value.absent)
             else:
                 data[name] = value
+        if absent or not self._is_bool:
+            return self._evaluate(data, absent)
+        try:
+            key = tuple([tuple(value) if type(value) is list else value for value in data.values()])
+            known = self._known.get(key)
+        except TypeError:  # a list of lists
+            return self._evaluate(data, absent)
+        if known is None:
+            known = self._evaluate(data, absent)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = known
+        return known
+
+    def _evaluate(self, data: Mapping[str, Any], absent: Sequence[tuple[str, Absence]]) -> Any:
         try:
             result = self._program.eval(data=data)
         except RuntimeError as error:  # the iteration budget, text that cannot be encoded

@@ -19,6 +19,7 @@ from .errors import RuleLoadError, UnknownEditionError, UnknownRuleError
 from .evaluate import SUBMISSION, Evaluator
 from .facts.base import FactModel
 from .outcomes import Classification, Evaluation
+from .recall import Recalls
 from .subjects import Cells, load_models
 from .tables import BOOK, Table, load_table
 
@@ -156,6 +157,7 @@ class Edition:
         self._loaded = [load_section(number) for number in sections]
         self._rules: dict[str, CompiledRule] = {}
         self._section_of: dict[str, LoadedSection] = {}
+        self._recalls: Recalls = {}
         for loaded in self._loaded:
             for rule in compile_section(loaded, edition_id):
                 if rule.id in self._rules:
@@ -226,7 +228,7 @@ class Edition:
 
     def evaluator(self, facts: FactModel, stage: str = SUBMISSION, above: tuple[FactModel, ...] = ()) -> Evaluator:
         """An evaluation that several questions may share; ``above`` holds what the subject lies in, nearest first."""
-        return Evaluator(self.rules, self.tables, self.cells, facts, stage, above)
+        return Evaluator(self.rules, self.tables, self.cells, facts, stage, above, self._recalls)
 
     def evaluate(self, facts: FactModel, *, division: str | None = None, stage: str = SUBMISSION) -> Evaluation:
         """Judge a subject and all below it in one division (by default the one that it claims).

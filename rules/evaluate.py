@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from .compiled import CompiledClause, CompiledRule
 from .errors import EvaluationFault
@@ -21,6 +22,7 @@ from .outcomes import (
     Severity,
     fingerprint,
 )
+from .recall import Recall, Recalls, Signature, signature
 from .subjects import Cells, Scope, walk
 from .tables import Table
 
@@ -35,7 +37,8 @@ Results = list[tuple[CompiledClause, list[Judgement]]]
 class Evaluator:
     """One evaluation of one subject; clauses are judged once, whichever divisions are asked for.
 
-    ``above`` are the subjects that the root lies in, nearest first, where they are known.
+    ``above`` are the subjects that the root lies in, nearest first, where they are known; ``recalls`` what the rules
+    said of other subjects.
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class Evaluator:
         root: FactModel,
         stage: str,
         above: tuple[FactModel, ...] = (),
+        recalls: Recalls | None = None,
     ) -> None:
         if stage not in (LAUNCH, SUBMISSION):
             raise ValueError(f"stage must be {LAUNCH!r} or {SUBMISSION!r}, not {stage!r}")
@@ -55,10 +59,17 @@ class Evaluator:
             else Absence(NOT_GIVEN, Reason.MISSING_FILE, detail="not given")
         )
         self._scopes: dict[type[FactModel], list[Scope]] = {}
+        signatures: dict[int, Signature] = {}
         for chain in walk(root, above):
-            self._scopes.setdefault(type(chain[0]), []).append(Scope(chain, tables, cells, missing))
+            for subject in chain:
+                if id(subject) not in signatures:
+                    signatures[id(subject)] = signature(subject)
+            of_chain = {type(subject): signatures[id(subject)] for subject in chain}
+            scope = Scope(chain, tables, cells, missing, signatures=of_chain)
+            self._scopes.setdefault(type(chain[0]), []).append(scope)
         self._rules = rules
-        self._judged: dict[tuple[int, str, str], list[Judgement]] = {}
+        self._recalls = {} if recalls is None else recalls
+        self._judged: dict[tuple[int, int], list[Judgement]] = {}
         self._faults: list[str] = []
 
     def classify(self) -> Classification:
@@ -74,51 +85,34 @@ class Evaluator:
 
     def evaluate(self, division: str) -> Evaluation:
         """Judge in one division."""
-        findings: dict[str, Finding] = {}
-        questions: list[OpenQuestion] = []
-        deferred: dict[tuple[str, str], Deferred] = {}
+        said = _Said(division)
         tally: dict[str, Counter[str]] = {}
-        explained: dict[str, str] = {}
-        numbers: Counter[str] = Counter()
-        by_path: dict[str, dict[str, Counter[str]]] = {}
+        outcomes: list[tuple[str, str, str]] = []
         for rule in self._rules:
-            counts: Counter[str] = Counter()
-            for scope in (scope for model in rule.by_subject for scope in self._scopes.get(model, ())):
-                results = self.results(rule, scope, division)
-                outcomes = set()
-                for clause, judgements in results:
-                    for judgement in judgements:
-                        note = judgement.outcome is Outcome.VIOLATION and clause.severity is Severity.INFO
-                        outcomes.add(Outcome.PASS if note else judgement.outcome)
-                        if judgement.outcome is Outcome.VIOLATION:
-                            finding = _finding(rule, clause, judgement, scope, division)
-                            owner = _merge(findings, numbers, finding)
-                            explained.update(dict.fromkeys(judgement.explains, owner))
-                        elif judgement.outcome is Outcome.UNDETERMINED:
-                            later = _later(judgement)
-                            if later:
-                                deferred[rule.id, clause.key] = Deferred(
-                                    rule.id, rule.rule.name, clause.key, later, clause.known
-                                )
-                            else:
-                                questions.extend(_questions(rule, clause, judgement, division))
-                worst = next(outcome for outcome in WORST_FIRST if outcome in outcomes).value
-                counts[worst] += 1
-                here = by_path.setdefault(scope.chain[0].path, {})
-                if rule.id not in here:
-                    here[rule.id] = Counter()
-                here[rule.id][worst] += 1
-            if counts:
-                tally[rule.id] = counts
+            for model, clauses in rule.by_subject.items():
+                for scope in self._scopes.get(model, ()):
+                    recall = self._recalls.get((rule.id, model))
+                    if recall is None:
+                        recall = self._recalls[rule.id, model] = Recall(clauses, scope)
+                    key = recall.key(scope, division)
+                    outcome = recall.memory.get(key)
+                    if outcome is None:
+                        outcome, bare = said.add(rule, scope, self.results(rule, scope, division))
+                        if bare:
+                            recall.memory.keep(key, outcome)
+                    if rule.id not in tally:
+                        tally[rule.id] = Counter()
+                    tally[rule.id][outcome.value] += 1
+                    outcomes.append((scope.chain[0].path, rule.id, outcome.value))
         return Evaluation(
             division,
-            tuple(sorted(findings.values(), key=lambda finding: finding.sort_key)),
-            tuple(questions),
-            tuple(deferred.values()),
+            tuple(sorted(said.findings.values(), key=lambda finding: finding.sort_key)),
+            tuple(said.questions),
+            tuple(said.deferred.values()),
             tally,
-            explained,
+            said.explained,
             tuple(self._faults),
-            by_path,
+            tuple(outcomes),
         )
 
     def _judge(self, rule: CompiledRule, clause: CompiledClause, scope: Scope) -> list[Judgement]:
@@ -137,7 +131,7 @@ class Evaluator:
             if division not in clause.divisions:
                 results.append((clause, [Judgement(Outcome.NOT_APPLICABLE, subject)]))
                 continue
-            key = (id(scope), rule.id, clause.key)
+            key = (id(scope), id(clause))
             if key not in self._judged:
                 self._judged[key] = self._judge(rule, clause, scope)
             results.append((clause, self._judged[key]))
@@ -150,6 +144,45 @@ class Evaluator:
             (clause, [Judgement(Outcome.NOT_APPLICABLE, subject)] if clause.key in yields else found)
             for clause, found in results
         ]
+
+
+@dataclass(slots=True)
+class _Said:
+    """What the rules said so far in one division, apart from the bare outcomes."""
+
+    division: str
+    findings: dict[str, Finding] = field(default_factory=dict)
+    questions: list[OpenQuestion] = field(default_factory=list)
+    deferred: dict[tuple[str, str], Deferred] = field(default_factory=dict)
+    explained: dict[str, str] = field(default_factory=dict)
+    numbers: Counter[str] = field(default_factory=Counter)
+
+    def add(self, rule: CompiledRule, scope: Scope, results: Results) -> tuple[Outcome, bool]:
+        """Add one rule's results on one subject; gives the worst, and whether there was nothing but outcomes to add."""
+        outcomes, bare = set(), True
+        for clause, judgements in results:
+            for judgement in judgements:
+                outcome = judgement.outcome
+                if outcome is Outcome.VIOLATION:
+                    bare = False
+                    if clause.severity is Severity.INFO:
+                        outcome = Outcome.PASS
+                    finding = _finding(rule, clause, judgement, scope, self.division)
+                    owner = _merge(self.findings, self.numbers, finding)
+                    self.explained.update(dict.fromkeys(judgement.explains, owner))
+                elif outcome is Outcome.UNDETERMINED:
+                    bare = False
+                    self._leave_open(rule, clause, judgement)
+                outcomes.add(outcome)
+        return next(outcome for outcome in WORST_FIRST if outcome in outcomes), bare
+
+    def _leave_open(self, rule: CompiledRule, clause: CompiledClause, judgement: Judgement) -> None:
+        later = _later(judgement)
+        if later:
+            waits = Deferred(rule.id, rule.rule.name, clause.key, later, clause.known)
+            self.deferred[rule.id, clause.key] = waits
+        else:
+            self.questions.extend(_questions(rule, clause, judgement, self.division))
 
 
 def _finding(rule: CompiledRule, clause: CompiledClause, judgement: Judgement, scope: Scope, division: str) -> Finding:
@@ -189,7 +222,8 @@ def _merge(findings: dict[str, Finding], numbers: Counter[str], finding: Finding
         findings[key] = finding
         return finding.fingerprint
     evidence: list[Evidence] = list(known.evidence)
-    evidence.extend(item for item in finding.evidence if item not in evidence)
+    shown = {(item.fact, item.source) for item in evidence}
+    evidence.extend(item for item in finding.evidence if (item.fact, item.source) not in shown)
     findings[key] = known.model_copy(update={"paths": (*known.paths, *finding.paths), "evidence": tuple(evidence)})
     return known.fingerprint
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .compiled import CompiledClause, CompiledRule
 from .compiler import Unknown
 from .errors import EvaluationFault
-from .facts.base import Absence, FactModel, Reason
+from .facts.base import Absence, FactModel, Reason, Record
+from .memory import BARE, comparable
 from .outcomes import Evidence, Outcome
 from .subjects import ITEM, Scope
 
@@ -33,7 +34,8 @@ class Judgement:
 
 
 def judge(rule: CompiledRule, clause: CompiledClause, scope: Scope, *, explain: bool = True) -> list[Judgement]:
-    """All judgements of a clause: one, or one for each item of its list.
+    """All judgements of a clause: one, or, for a clause that judges items, one for each bare outcome that some item has
+    and one for every item that leaves more to say.
 
     Without ``explain`` a violation comes without message, remedy and evidence. Raises EvaluationFault, with rule and
     clause, for a defect of the rule.
@@ -50,9 +52,27 @@ def judge(rule: CompiledRule, clause: CompiledClause, scope: Scope, *, explain: 
             return [Judgement(Outcome.UNDETERMINED, subject, absent=((clause.clause.each, items),))]
         if not items:
             return [Judgement(Outcome.NOT_APPLICABLE, subject)]
-        return [_judge_one(clause, scope.of_item(item), _item_key(item), explain) for item in items]
+        return _judge_items(clause, scope, items, explain)
     except EvaluationFault as fault:
         raise EvaluationFault(f"rule {rule.id}, clause {clause.key}, {subject.path or 'launch'}: {fault}") from fault
+
+
+def _judge_items(clause: CompiledClause, scope: Scope, items: Sequence[Record], explain: bool) -> list[Judgement]:
+    shared = tuple([comparable(scope.resolve(name)) for name in clause.inputs])
+    bare: dict[Outcome, None] = {}
+    judgements = []
+    for item in items:
+        key = (shared, tuple([comparable(getattr(item, name)) for name in clause.item_inputs]))
+        outcome = clause.met.get(key)
+        if outcome is None:
+            judgement = _judge_one(clause, scope.of_item(item), _item_key(item), explain)
+            outcome = judgement.outcome
+            if outcome not in BARE:
+                judgements.append(judgement)
+                continue
+            clause.met.keep(key, outcome)
+        bare[outcome] = None
+    return [*(Judgement(outcome, scope.chain[0]) for outcome in bare), *judgements]
 
 
 def yielding(clauses: Iterable[tuple[CompiledClause, bool]]) -> frozenset[str]:

@@ -116,8 +116,8 @@ class Evaluation:
     """Cause id to the fingerprint of the finding that owns it."""
     faults: tuple[str, ...] = ()
     """Defects of rules that were met, each with rule and clause; what they left unjudged counts as undetermined."""
-    outcomes: Mapping[str, Mapping[str, Counter[str]]] = field(default_factory=dict)
-    """Path of a subject to rule id to how often each outcome occurred there: the tally, place by place."""
+    outcomes: tuple[tuple[str, str, str], ...] = ()
+    """Path of a subject, rule id and outcome, for each subject that a rule judged: what the tally counts."""
 
     @property
     def violates(self) -> bool:

@@ -98,6 +98,8 @@ class Scope:
     item: Record | None = None
     known: dict[str, Any] = field(default_factory=dict)
     """What was resolved before, apart from the item."""
+    signatures: Mapping[type[FactModel], tuple[Any, ...]] = field(default_factory=dict)
+    """Of the subjects of the chain, where many are judged: see :mod:`rules.recall`."""
 
     def of_item(self, item: Record) -> Scope:
         """The same scope for one item."""

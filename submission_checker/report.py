@@ -60,6 +60,18 @@ OpenRules = dict[Place, set[str]]
 """Place to the ids of rules with an error clause that could not be decided there, for what they rest on is gone."""
 
 
+def count_states(states: States, outcomes: Iterable[tuple[str, str, str]]) -> None:
+    """Count outcomes, each given with the path of its subject and the rule's id, at the place of that path."""
+    places: dict[str, dict[str, Counter[str]]] = {}
+    for path, rule, outcome in outcomes:
+        known = places.get(path)
+        if known is None:
+            known = places[path] = states.setdefault(place_of(path), {})
+        if rule not in known:
+            known[rule] = Counter()
+        known[rule][outcome] += 1
+
+
 def add_states(states: States, more: Iterable[tuple[Place, Mapping[str, Counter[str]]]]) -> None:
     """Add what was judged elsewhere, place by place."""
     for place, rules in more:

@@ -35,7 +35,7 @@ from .executors import WorkerLostError, run
 from .readers import structure, tree
 from .readers.families import FAMILIES, family_of_leaf
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
-from .report import SUBMISSION_DEPTH, CheckReport, Fault, OpenRules, States, add_states, place_of
+from .report import SUBMISSION_DEPTH, CheckReport, Fault, OpenRules, States, add_states, count_states, place_of
 from .selection import Selection
 
 
@@ -213,7 +213,7 @@ def _judge(part: Part, subjects: Iterable[FactModel], division: str, options: Op
     for facts in subjects:
         evaluation = evaluate(rules.load_edition(options.edition), facts, division)
         evaluations.append(evaluation)
-        add_states(part.states, ((place_of(path), counts) for path, counts in evaluation.outcomes.items()))
+        count_states(part.states, evaluation.outcomes)
         for question in evaluation.open_questions:
             if question.severity is Severity.ERROR and not _expected(question.absence):
                 part.open_rules.setdefault(place_of(question.path), set()).add(question.rule)
