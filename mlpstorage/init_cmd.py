@@ -20,7 +20,7 @@ from .checkpointing.exits import UsageError
 from .checkpointing.options import checked_name
 from .results import layout
 from .results.document import read_yaml
-from .results.files import Root
+from .results.roots.local import LocalRoot
 from .results.text import clean, shorten
 from .results.write import write_text
 
@@ -88,7 +88,7 @@ def initialise(results: Path, organisation: str) -> bool:
     """
     results.mkdir(parents=True, exist_ok=True)
     path = results / layout.SENTINEL
-    with Root(results) as root:
+    with LocalRoot(results) as root:
         document = read_yaml(root, layout.SENTINEL)
     if document.state == "missing":
         write_text(path, yaml.safe_dump(_content(organisation), sort_keys=False))

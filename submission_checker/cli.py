@@ -16,8 +16,9 @@ from mlpstorage.results.text import clean
 from . import __version__, effect
 from .compare import command as compare
 from .compare.command import CompareUsageError
-from .discovery import NothingToCheckError, locate
+from .discovery import NothingToCheckError
 from .formats import FORMATS, Style
+from .location import is_inside, locate
 from .outputs import AddFile, AddFormat, OutputError, Writers, outputs_of
 from .report import CheckReport
 from .rulings import WaiversError, apply_rulings, draft, read_waivers
@@ -128,8 +129,7 @@ def _repository(path: str | None) -> str:
 def _refuse_output_in_tree(output: str | None, results_dir: str, option: str = "--output") -> None:
     if output is None:
         return
-    root, target = locate(results_dir).root, os.path.realpath(output)
-    if os.path.commonpath([root, target]) == root:
+    if is_inside(output, locate(results_dir).root):
         raise UsageError(f"{option} {clean(output)} lies inside the tree that is checked: choose a place outside")
 
 

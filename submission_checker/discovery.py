@@ -1,11 +1,10 @@
-"""Finding the root of a results tree and what is in it: one walk, nothing parsed, no link followed."""
+"""Finding what is in a results tree: one walk, nothing parsed, no link followed."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from mlpstorage.results import layout
 from mlpstorage.results.files import Root
@@ -192,23 +191,6 @@ class SubmitterDirectory:
     obstacles: tuple[Obstacle, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
-    """The root of a tree and the part of it that was asked for, as names below the root (empty: all).
-
-    ``kind``: 'leaf' and 'workload' are directories outside any tree, ``scope`` is then their own name.
-    """
-
-    root: str
-    scope: tuple[str, ...] = ()
-    kind: Literal["tree", "leaf", "workload"] = "tree"
-
-    @property
-    def is_leaf(self) -> bool:
-        """The scope names one leaf of a tree."""
-        return self.kind == "tree" and len(self.scope) == leaf_depth(self.scope)
-
-
 @dataclass(slots=True)
 class Listing:
     """What the walk found. ``root`` is the top directory, ``pools`` its directories that are no divisions."""
@@ -245,73 +227,6 @@ class Listing:
     def leaves(self) -> int:
         """Number of leaves to judge."""
         return sum(len(workload.leaves) for system in self.systems for workload in system.workloads)
-
-
-def leaf_depth(parts: Sequence[str]) -> int:
-    """Number of names from the division down to a leaf, for a path that reaches its family (else more than any)."""
-    levels = layout.FAMILY_LEVELS.get(parts[len(LEVELS) - 1]) if len(parts) >= len(LEVELS) else None
-    if levels is None:
-        return 99
-    depth = len(LEVELS) + len(levels) + 1
-    engineless = len(levels) == 3 and len(parts) >= depth - 1 and parts[depth - 3] in layout.COMMANDS
-    return depth - 1 if engineless else depth
-
-
-def locate(path: str | os.PathLike[str]) -> Location:
-    """The root of the tree that ``path`` is, or lies in; a leaf or workload directory may stand alone.
-
-    Raises NothingToCheckError, with the reason, for anything else.
-    """
-    real = os.path.realpath(path)
-    if not os.path.isdir(real):
-        what = "is not a directory" if os.path.exists(real) else "does not exist"
-        raise NothingToCheckError(f"{clean(os.fspath(path))} {what}: give a results directory")
-    try:
-        location = _located(real)
-    except OSError as error:
-        raise NothingToCheckError(f"{clean(real)} cannot be read: {os.strerror(error.errno or 0)}") from error
-    if location is None:
-        raise NothingToCheckError(
-            f"{clean(os.fspath(path))} holds no submission: neither {' nor '.join(f'{d}/' for d in layout.DIVISIONS)}"
-            " is in it, it is no part of a results tree, and no run leaf"
-        )
-    return location
-
-
-def _located(real: str) -> Location | None:
-    with Root(real) as root:
-        children = root.list("")[0]
-    if any(name.lower() in layout.DIVISIONS for name in children):
-        return Location(real)
-    parts = [part for part in real.split(os.sep) if part]
-    for index in range(len(parts) - 1, -1, -1):
-        if _has_shape(parts[index:], real):
-            below = parts[index:]
-            below = below[: min(len(below), leaf_depth(below))]
-            return Location(os.sep + os.sep.join(parts[:index]), tuple(below))
-    parent, name = os.path.split(real)
-    if _looks_like_leaf(real):
-        return Location(parent, (name,), "leaf")
-    if any(_looks_like_leaf(os.path.join(real, child)) for child in children):
-        return Location(parent, (name,), "workload")
-    return None
-
-
-def _has_shape(parts: Sequence[str], real: str) -> bool:
-    """Whether path components look like ``closed/<org>/results/<system>/<family>/...``; short ones by content."""
-    if parts[0].lower() not in layout.DIVISIONS:
-        return False
-    if len(parts) > 2:
-        return parts[2] in (RESULTS, SYSTEMS) and (len(parts) < 5 or parts[4] in layout.FAMILIES)
-    submitters = [real] if len(parts) == 2 else [entry.path for entry in os.scandir(real) if entry.is_dir()]
-    return any(os.path.isdir(os.path.join(submitter, RESULTS)) for submitter in submitters)
-
-
-def _looks_like_leaf(directory: str) -> bool:
-    try:
-        return _looks_like_run(os.listdir(directory))
-    except OSError:
-        return False
 
 
 def walk(root: Root, scope: Sequence[str] = ()) -> Listing:
@@ -579,7 +494,7 @@ class _Walker:
                 leaves.append(self.leaf(f"{path}/{name}", division, system_path, workload, command, obstacles))
                 continue
             leaf = self.leaf(f"{path}/{name}", division, system_path, workload, command, obstacles)
-            run_like = _looks_like_run(leaf.files)
+            run_like = looks_like_run(leaf.files)
             below: tuple[str, ...] = ()
             if run_like:
                 leaves.append(leaf)
@@ -634,5 +549,6 @@ def _judged(levels: Sequence[CommandDirectory]) -> tuple[Leaf, ...]:
     return tuple(leaf for level in levels for leaf in level.leaves if not leaf.stub and not leaf.problem)
 
 
-def _looks_like_run(files: Sequence[str]) -> bool:
+def looks_like_run(files: Sequence[str]) -> bool:
+    """Whether a directory with these files is a run leaf, whatever its name."""
     return layout.SUMMARY in files or any(name.endswith(layout.METADATA_SUFFIX) for name in files)

@@ -14,6 +14,7 @@ import rules
 from mlpstorage.results import layout
 from mlpstorage.results.document import Found
 from mlpstorage.results.files import Root
+from mlpstorage.results.roots.address import Address, open_root
 from mlpstorage.results.text import clean
 from rules import Finding, Severity
 from rules.evaluate import NOT_GIVEN, SUBMISSION
@@ -26,12 +27,12 @@ from .discovery import (
     NothingToCheckError,
     SystemDirectory,
     WorkloadDirectory,
-    locate,
     lone_leaf,
     lone_workload,
     walk,
 )
 from .executors import WorkerLostError, run
+from .location import locate, shown_root
 from .readers import structure, tree
 from .readers.families import FAMILIES, family_of_leaf
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
@@ -78,10 +79,10 @@ def check(
     edition = rules.load_edition(options.edition)
     location = locate(path)
     parts: Iterator[Part]
-    report = CheckReport(edition.id, _shown_root(path, location.root), edition.info.caution)
+    report = CheckReport(edition.id, shown_root(path, location.root), edition.info.caution)
     report.partial = location.kind != "tree" or len(location.scope) > SUBMISSION_DEPTH
     if location.kind == "tree" and not location.is_leaf:
-        with Root(location.root) as root:
+        with open_root(location.root) as root:
             listing = walk(root, location.scope)
         listing.partial = bool(location.scope or options.submitters)
         listing.source_repo = options.source_repo
@@ -107,10 +108,10 @@ def check(
     return report
 
 
-def check_tree(root_path: str, options: Options, listing: Listing) -> Part:
+def check_tree(address: Address, options: Options, listing: Listing) -> Part:
     """Read and judge what lies above the systems: the whole tree, and each submitter."""
     part = Part()
-    with Root(root_path) as root:
+    with open_root(address) as root:
         for read in structure.TREE:
             with _faults_kept(part, ".", options):
                 _judge(part, [read(root, listing)], layout.DIVISIONS[0], options)
@@ -123,10 +124,10 @@ def check_tree(root_path: str, options: Options, listing: Listing) -> Part:
     return part
 
 
-def check_system(root_path: str, options: Options, system: SystemDirectory) -> Part:
+def check_system(address: Address, options: Options, system: SystemDirectory) -> Part:
     """Read and judge one system: its place in the tree, and what was measured on it."""
     part = Part()
-    with _faults_kept(part, clean(system.path), options), Root(root_path) as root:
+    with _faults_kept(part, clean(system.path), options), open_root(address) as root:
         description = read_description(root, system.description)
         places: list[FactModel] = []
         workloads: list[FactModel] = []
@@ -140,10 +141,10 @@ def check_system(root_path: str, options: Options, system: SystemDirectory) -> P
     return part
 
 
-def check_lone(root_path: str, path: str, kind: str, options: Options) -> Part:
+def check_lone(address: Address, path: str, kind: str, options: Options) -> Part:
     """Read and judge one leaf, or a workload directory outside any tree."""
     part = Part()
-    with _faults_kept(part, clean(path), options), Root(root_path) as root:
+    with _faults_kept(part, clean(path), options), open_root(address) as root:
         if kind == "workload":
             directory = lone_workload(root, path)
             shape = tree.workload_facts(root, directory)
@@ -310,8 +311,3 @@ def _select_submitters(listing: Listing, wanted: Sequence[str]) -> None:
 
 def _because(remarks: Sequence[str]) -> str:
     return f" ({remarks[0]})" if remarks else ""
-
-
-def _shown_root(path: str | os.PathLike[str], root: str) -> str:
-    """The root as the user named it, where they did."""
-    return os.fspath(path) if os.path.realpath(path) == root else root

@@ -15,7 +15,7 @@ from .. import __version__
 from ..mpi.collect import Collection
 from ..results import layout, provenance
 from ..results.document import Reading, read_yaml
-from ..results.files import Root
+from ..results.roots.local import LocalRoot
 from . import command
 from .exits import UsageError
 from .gate import Decision
@@ -48,7 +48,7 @@ def init_orgname(results: Path) -> str | None:
     """``orgname`` in the results directory's init file; None where there is no file. Raises UsageError if unusable."""
     path = results / INIT_FILE
     try:
-        with Root(results) as root:
+        with LocalRoot(results) as root:
             document = read_yaml(root, INIT_FILE)
     except (FileNotFoundError, NotADirectoryError):
         return None  # what stands in the directory's place is told with all else that is not ready

@@ -20,7 +20,7 @@ from typing import Any
 
 from . import code_hash, layout
 from .document import read_json
-from .files import Root
+from .roots.local import LocalRoot
 from .text import shorten
 from .write import write_json, write_text
 
@@ -111,7 +111,7 @@ def capture(results: Path, sources: Mapping[str, Path], version: str, git_sha: s
     with ExitStack() as stack:
         source = code_hash.CodeTree()
         for name, directory in sources.items():
-            found = code_hash.walk(stack.enter_context(Root(directory)), "", f"{name}/")
+            found = code_hash.walk(stack.enter_context(LocalRoot(directory)), "", f"{name}/")
             source.files.update(found.files)
             source.problems.extend(found.problems)
         hashed = code_hash.tree_hash(source)
@@ -131,7 +131,7 @@ def _is_there(pool: Path, image: Image) -> bool:
     """Whether the pool holds the image. Raises OSError where something else has its name."""
     if not os.path.lexists(image.path):
         return False
-    with Root(pool) as root:
+    with LocalRoot(pool) as root:
         record = read_json(root, f"{image.path.name}/{RECORD}")
     found = recorded_digest(record.data)
     if found == image.digest:
@@ -154,7 +154,7 @@ def _copy(files: code_hash.Files, pool: Path, image: Image, version: str, git_sh
             target.parent.mkdir(parents=True, exist_ok=True)
             with open(target, "wb") as file:
                 file.writelines(chunks())
-        with Root(temporary) as root:
+        with LocalRoot(temporary) as root:
             copied = code_hash.tree_hash(code_hash.walk(root, ""))
         if copied.digest != image.digest:
             raise OSError(f"the tool's own code changed while it was captured into {pool}: start again")

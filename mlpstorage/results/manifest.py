@@ -17,6 +17,7 @@ from . import layout, provenance
 from .document import Document, Reading, read_json
 from .files import Root
 from .provenance import UNKNOWN, problems_of
+from .roots.local import LocalRoot
 from .write import write_text
 
 FILE = "submission.yaml"
@@ -140,7 +141,7 @@ def _is_stub(root: Root, path: str) -> bool:
 
 def write(organisation: Path, mode: str, edition: str, layout_version: int, generated_by: str) -> Path:
     """Write the manifest of an organisation's directory from what lies in it. Raises OSError."""
-    with Root(organisation) as root:
+    with LocalRoot(organisation) as root:
         runs = []
         stamps: list[provenance.Provenance] = []
         for leaf in leaves(root):

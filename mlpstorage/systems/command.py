@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 
 import rules
-from mlpstorage.results.files import MAX_YAML_BYTES, Content, Root
+from mlpstorage.results.files import MAX_YAML_BYTES, Content
+from mlpstorage.results.roots.local import LocalRoot
 from mlpstorage.results.text import clean
 from rules import Finding
 from rules.facts import Absence, FactSheet, Reason
@@ -104,7 +105,7 @@ def _content(file: str) -> Content:
     """A file that the user named: a link in its path is followed, unlike in a results tree."""
     real = os.path.realpath(file)
     try:
-        with Root(os.path.dirname(real)) as root:
+        with LocalRoot(os.path.dirname(real)) as root:
             return root.read(os.path.basename(real), MAX_YAML_BYTES)
     except OSError as error:
         return Content("missing", detail=os.strerror(error.errno or 0))

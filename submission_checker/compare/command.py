@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 
+from mlpstorage.results.roots.address import address_of
 from mlpstorage.results.text import clean
 
+from ..location import is_inside
 from ..outputs import Sink
 from ..selection import split_list
 from .judge import Comparison, Verdict, compare
@@ -81,10 +82,8 @@ def exit_code(comparison: Comparison) -> int:
 
 
 def _write(text: str, arguments: argparse.Namespace) -> None:
-    if arguments.output is not None:
-        target = os.path.realpath(arguments.output)
-        for path in map(os.path.realpath, arguments.runs):
-            if os.path.commonpath([path, target]) == path:
-                raise CompareUsageError(f"--output {clean(arguments.output)} lies inside a run that is compared")
+    target = arguments.output
+    if target is not None and any(is_inside(target, address_of(path)) for path in arguments.runs):
+        raise CompareUsageError(f"--output {clean(target)} lies inside a run that is compared")
     with contextlib.closing(Sink(arguments.output)) as sink:
         sink.write(text)

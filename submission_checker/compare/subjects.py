@@ -12,11 +12,13 @@ from typing import Any
 from mlpstorage.results import layout
 from mlpstorage.results.document import Document, Found, Reading, as_float, first_of, read_json, read_yaml
 from mlpstorage.results.files import Root
+from mlpstorage.results.roots.address import UnusableRootError, address_of, open_root
 from mlpstorage.results.text import clean
 from rules.derived.checkpointing import canonical, flatten
 from rules.derived.training_workload import role
 
-from ..discovery import Leaf, NothingToCheckError, locate
+from ..discovery import Leaf, NothingToCheckError
+from ..location import locate
 from ..readers.families import family_of_leaf
 
 NOT_STATED = "(not stated)"
@@ -93,13 +95,14 @@ class Subject:
 
 def read_subject(path: str, role_name: str) -> Subject:
     """Read a leaf or a workload directory. Raises NotARunError."""
-    real = os.path.realpath(path)
-    if not os.path.isdir(real):
-        raise NotARunError(f"{clean(path)} is not a directory: give a run leaf or a workload directory")
-    parent, name = os.path.split(real)
     try:
-        with Root(parent) as root:
-            leaves = [_read_leaf(root, leaf, _division(real)) for leaf in _leaves(root, name)]
+        address = address_of(path)
+        if not address.parts:
+            raise NotARunError(f"{clean(path)} is no run: give the path of a run leaf or a workload directory in it")
+        with open_root(address.parent) as root:
+            leaves = [_read_leaf(root, leaf, _division(path)) for leaf in _leaves(root, address.parts[-1])]
+    except UnusableRootError as error:
+        raise NotARunError(f"{error} (a run leaf or a workload directory)") from error
     except OSError as error:
         raise NotARunError(f"{clean(path)} cannot be read: {os.strerror(error.errno or 0)}") from error
     if not leaves:
@@ -132,10 +135,10 @@ def _is_leaf(files: Sequence[str]) -> bool:
     return layout.SUMMARY in files or any(name.endswith("_metadata.json") for name in files)
 
 
-def _division(real: str) -> str:
+def _division(path: str) -> str:
     """The division whose tree the directory lies in; empty where it stands alone."""
     try:
-        scope = locate(real).scope
+        scope = locate(path).scope
     except NothingToCheckError:
         return ""
     return scope[0] if scope and scope[0] in layout.DIVISIONS else ""

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from trees import Tree, combined, pair
 
+from mlpstorage.results.roots.local import LocalRoot
 from submission_checker import cli, scan
 from submission_checker.cli import main
 from submission_checker.report import place_of, rule_key
@@ -70,20 +71,19 @@ def test_nothing_found_is_never_a_success(tmp_path: Path, make: str, capsys: pyt
     assert err.startswith("submission-checker: ")
 
 
-def test_an_unlisted_directory_is_no_success(clean: Tree, capsys: pytest.CaptureFixture[str]) -> None:
-    class Closed(scan.Root):
-        def survey(self, relative: str) -> tuple[Sequence[str], Sequence[str], Sequence[tuple[str, str]]]:
-            if relative.endswith("/locked"):
-                raise PermissionError(13, "Permission denied")
-            return super().survey(relative)
+def test_an_unlisted_directory_is_no_success(
+    clean: Tree, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    survey = LocalRoot.survey
+
+    def locked(self: LocalRoot, relative: str) -> tuple[Sequence[str], Sequence[str], Sequence[tuple[str, str]]]:
+        if relative.endswith("/locked"):
+            raise PermissionError(13, "Permission denied")
+        return survey(self, relative)
 
     (clean.root / "closed" / "locked").mkdir()
-    original = scan.Root
-    scan.Root = Closed  # type: ignore[misc]  # root may read everything, so a mode alone locks nothing
-    try:
-        code, out, _ = run(capsys, clean.root)
-    finally:
-        scan.Root = original  # type: ignore[misc]
+    monkeypatch.setattr(LocalRoot, "survey", locked)  # root may read everything, so a mode alone locks nothing
+    code, out, _ = run(capsys, clean.root)
     assert code == 2
     assert "WARNING TREE-01 readableDirectories" in out
     assert "Not checked: closed/locked: Permission denied" in out

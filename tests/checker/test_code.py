@@ -15,7 +15,7 @@ from trees import IMAGE, combined, point
 
 from mlpstorage.results import manifest
 from mlpstorage.results.code_hash import tree_hash, walk
-from mlpstorage.results.files import Root
+from mlpstorage.results.roots.local import LocalRoot
 from rules import Finding
 from submission_checker.scan import Options, check
 
@@ -40,7 +40,7 @@ def weighty(top: Path, edition: str = "3.0", **options: Any) -> list[tuple[str, 
 
 
 def hash_of(directory: Path) -> str:
-    with Root(directory) as root:
+    with LocalRoot(directory) as root:
         return tree_hash(walk(root, "")).digest
 
 
@@ -519,14 +519,14 @@ def test_the_rollup_table_agrees_with_the_tables_below(layout3: Path) -> None:
 
 
 def test_a_pool_that_cannot_be_listed_is_no_proof_of_absence(layout3: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Root.survey
+    real = LocalRoot.survey
 
-    def refuse(self: Root, relative: str) -> object:
+    def refuse(self: LocalRoot, relative: str) -> object:
         if relative == "code-images":
             raise PermissionError(13, "Permission denied")
         return real(self, relative)
 
-    monkeypatch.setattr(Root, "survey", refuse)
+    monkeypatch.setattr(LocalRoot, "survey", refuse)
     found = findings(layout3)
     assert {f.rule for f in found} == {"CHECK-01"}
     assert all(f.outcome == "undetermined" and f.severity == "error" and f.path == "code-images" for f in found)

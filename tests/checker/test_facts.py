@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from trees import DELETE, GIB, Tree, combined, pair
 
-from mlpstorage.results.files import Root
+from mlpstorage.results.roots.local import LocalRoot
 from rules.facts import Absence, Reason
 from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload
 from submission_checker.discovery import walk
@@ -21,7 +21,7 @@ Changes = Mapping[str, Mapping[str, Any]]
 
 
 def workload_of(tree: Tree) -> CheckpointingWorkload:
-    with Root(tree.root) as root:
+    with LocalRoot(tree.root) as root:
         (system,) = walk(root).systems
         api = described_api(read_description(root, system.description))
         workload, _ = read_workload(root, system.workloads[0], api)

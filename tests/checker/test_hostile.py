@@ -17,7 +17,7 @@ from trees import Tree, combined, pair
 
 from mlpstorage.results import files
 from mlpstorage.results.document import read_json, read_yaml
-from mlpstorage.results.files import Root
+from mlpstorage.results.roots.local import LocalRoot
 from submission_checker.report import CheckReport
 from submission_checker.scan import Options, check
 
@@ -194,7 +194,7 @@ ALIAS_BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
 )
 def test_yaml_that_is_refused(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "x.yaml").write_text(text)
-    with Root(tmp_path) as root:
+    with LocalRoot(tmp_path) as root:
         document = read_yaml(root, "x.yaml")
     assert document.state in ("damaged", "refused")
     assert reason in document.detail
@@ -202,7 +202,7 @@ def test_yaml_that_is_refused(tmp_path: Path, text: str, reason: str) -> None:
 
 def test_yaml_tags_of_the_core_schema_are_values(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text('"remap_time_in_seconds": !!int "160"\n')
-    with Root(tmp_path) as root:
+    with LocalRoot(tmp_path) as root:
         assert read_yaml(root, "x.yaml").data == {"remap_time_in_seconds": 160}
 
 
@@ -220,7 +220,7 @@ def test_yaml_tags_of_the_core_schema_are_values(tmp_path: Path) -> None:
 )
 def test_a_key_that_stands_twice_is_seen_however_it_is_written(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text)
-    with Root(tmp_path) as root:
+    with LocalRoot(tmp_path) as root:
         document = read_json(root, "x.json")
     assert document.state == "damaged"
     assert "twice" in document.detail
@@ -229,7 +229,7 @@ def test_a_key_that_stands_twice_is_seen_however_it_is_written(tmp_path: Path, t
 @pytest.mark.parametrize("text", ['{"a": ":b", "c": "d\\":"}', '{"a" : {"b"\n:1}}', '{"x": [":", " :", "\\":"]}'])
 def test_colons_in_values_are_not_taken_for_duplicate_keys(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text)
-    with Root(tmp_path) as root:
+    with LocalRoot(tmp_path) as root:
         assert read_json(root, "x.json").data == json.loads(text)
 
 
@@ -295,14 +295,14 @@ def test_names_that_are_no_text_are_shown_and_do_no_harm(tmp_path: Path) -> None
 def test_a_path_that_climbs_is_never_opened(tmp_path: Path) -> None:
     (tmp_path / "secret.json").write_text("{}")
     (tmp_path / "tree").mkdir()
-    with Root(tmp_path / "tree") as root:
+    with LocalRoot(tmp_path / "tree") as root:
         for path in ("../secret.json", "a/../../secret.json", f"{tmp_path}/secret.json"):
             assert root.read(path, 1000).state in ("refused", "missing")
 
 
 def test_a_file_that_is_larger_than_the_limit_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"x" * 100)
-    with Root(tmp_path) as root:
+    with LocalRoot(tmp_path) as root:
         assert root.read("x", 99).state == "refused"
         assert root.read("x", 100).state == "ok"
         assert root.read("x", 10, head=True).data == b"x" * 10
@@ -375,7 +375,7 @@ def test_no_value_anywhere_makes_the_checker_fail(shared: Tree, place: tuple[str
 def test_no_bytes_make_a_reader_raise(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     directory = tmp_path_factory.mktemp("bytes")
     (directory / "x").write_bytes(data)
-    with Root(directory) as root:
+    with LocalRoot(directory) as root:
         for read in (read_json, read_yaml):
             document = read(root, "x")
             assert document.ok or document.detail

@@ -11,7 +11,7 @@ from kv_cache_trees import MACHINE, KvLeaf, KvTree, legal
 from test_kv_cache_mutations import findings, found
 from trees import DELETE, cases_directory
 
-from mlpstorage.results.files import Root
+from mlpstorage.results.roots.local import LocalRoot
 from rules.facts import Absence, Reason
 from rules.facts.kv_cache import KvCacheRun
 from submission_checker.discovery import Leaf, lone_leaf
@@ -23,7 +23,7 @@ FIRST, SECOND = "20260716_165917", "20260721_223359"
 
 
 def facts(leaf: KvLeaf) -> KvCacheRun:
-    with Root(leaf.path.parent) as root:
+    with LocalRoot(leaf.path.parent) as root:
         found = lone_leaf(root, leaf.path.name)
         assert isinstance(found, Leaf)
         return read_run(root, found, NO_API)

@@ -463,9 +463,9 @@ def test_leaves_of_all_families_are_found(tmp_path: Path) -> None:
         leaf = tmp_path / "open/acme/results/s" / place
         leaf.mkdir(parents=True)
         (leaf / "summary.json").write_text("{}")
-    from mlpstorage.results.files import Root
+    from mlpstorage.results.roots.local import LocalRoot
 
-    with Root(tmp_path) as root:
+    with LocalRoot(tmp_path) as root:
         (system,) = walk(root).systems
     assert sorted(leaf.path for workload in system.workloads for leaf in workload.leaves) == sorted(
         f"open/acme/results/s/{place}" for place in places

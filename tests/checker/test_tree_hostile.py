@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trees import cases_directory, combined, pair
 
-from submission_checker import discovery, scan
+from mlpstorage.results.roots.local import LocalRoot
+from submission_checker import discovery
 from submission_checker.report import CheckReport
 from submission_checker.scan import Options, check
 
@@ -97,14 +98,14 @@ def test_a_linked_level_is_not_followed_and_not_silent(tmp_path: Path, level: st
 def test_a_directory_that_cannot_be_listed_is_one_finding(
     tmp_path: Path, level: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    survey = scan.Root.survey
+    survey = LocalRoot.survey
 
     def locked(self: object, relative: str) -> tuple[Sequence[str], Sequence[str], Sequence[tuple[str, str]]]:
         if relative == level:
             raise PermissionError(13, "Permission denied")
         return survey(self, relative)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(scan.Root, "survey", locked)  # root may read everything, so a mode alone locks nothing
+    monkeypatch.setattr(LocalRoot, "survey", locked)  # root may read everything, so a mode alone locks nothing
     tree = combined(tmp_path / "tree")
     report = check(tree.root, Options())
     found = {

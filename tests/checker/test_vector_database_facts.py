@@ -10,7 +10,7 @@ from trees import DELETE
 from vector_database_trees import FIRST_RUN, Tree, complete, mpi, native
 
 from mlpstorage.results.document import Reading
-from mlpstorage.results.files import Root
+from mlpstorage.results.roots.local import LocalRoot
 from rules.derived.vector_database import Batch
 from rules.facts import Absence, Reason, Source
 from rules.facts.vector_database import VectorDatabaseWorkload
@@ -25,7 +25,7 @@ from submission_checker.readers.vector_database_logs import (
 
 
 def workload_of(tree: Tree) -> VectorDatabaseWorkload:
-    with Root(tree.root) as root:
+    with LocalRoot(tree.root) as root:
         (system,) = walk(root).systems
         (directory,) = system.workloads
         workload, _ = read_workload(root, directory, Reading("file", Source("description")))

@@ -12,7 +12,7 @@ from replay import plan_from_metadata
 
 from mlpstorage.checkpointing.launch import launch_workload
 from mlpstorage.results import layout
-from mlpstorage.results.files import Root
+from mlpstorage.results.roots.local import LocalRoot
 from rules.facts import Absence, Reason
 from rules.facts.checkpointing import CheckpointingRun
 from submission_checker.discovery import walk
@@ -26,7 +26,7 @@ LEAVES = sorted(CASES.glob(f"*/tree/*/*/results/*/{layout.CHECKPOINTING}/*/*/*_m
 
 def runs_read(tree: Path) -> dict[str, CheckpointingRun]:
     """Every run of a results tree by its path."""
-    with Root(tree) as root:
+    with LocalRoot(tree) as root:
         directories = [directory for system in walk(root).systems for directory in system.workloads]
         workloads = [read_workload(root, directory, NOT_DESCRIBED)[0] for directory in directories]
     return {run.path: run for workload in workloads if workload for run in workload.runs}

@@ -11,7 +11,7 @@ import pytest
 
 from mlpstorage.results import code_hash
 from mlpstorage.results.code_hash import TreeHash, difference, in_memory, tree_hash, walk
-from mlpstorage.results.files import Root
+from mlpstorage.results.roots.local import LocalRoot
 
 HASHED = {
     "a/b.txt": b"one\n", "a-b.txt": b"two", "empty": b"", ".gitignore": b"i\n", ".github/w.yml": b"ci\n", "é.txt": b"u"
@@ -28,7 +28,7 @@ def write(top: Path, files: dict[str, bytes]) -> None:
 
 
 def hash_of(top: Path) -> TreeHash:
-    with Root(top) as root:
+    with LocalRoot(top) as root:
         return tree_hash(walk(root, ""))
 
 
@@ -114,7 +114,7 @@ def test_links_are_told_and_never_followed(tmp_path: Path) -> None:
     (tree / "directory").symlink_to(tmp_path / "secret")
     (tree / "loop").symlink_to(tree)
     (tree / "dangling").symlink_to("nothing")
-    with Root(tree) as root:
+    with LocalRoot(tree) as root:
         walked = walk(root, "")
     assert set(walked.links) == {"file", "directory", "loop", "dangling"}
     assert hash_of(tree) == TreeHash(md5(b"a1"), 1)
@@ -136,14 +136,14 @@ def test_an_unreadable_directory_is_a_problem_not_a_gap(vector: Path) -> None:
 
 
 def test_what_cannot_be_listed_is_a_problem(vector: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Root.entries
+    real = LocalRoot.entries
 
-    def refuse(self: Root, relative: str) -> object:
+    def refuse(self: LocalRoot, relative: str) -> object:
         if relative == "a":
             raise PermissionError(13, "Permission denied")
         return real(self, relative)
 
-    monkeypatch.setattr(Root, "entries", refuse)
+    monkeypatch.setattr(LocalRoot, "entries", refuse)
     found = hash_of(vector)
     assert (found.digest, found.problems) == ("", ("a/: cannot be listed: Permission denied",))
 
@@ -175,7 +175,7 @@ def test_depth_is_bounded(tmp_path: Path) -> None:
 
 
 def test_a_file_that_vanishes_meanwhile_is_a_problem(vector: Path) -> None:
-    with Root(vector) as root:
+    with LocalRoot(vector) as root:
         walked = walk(root, "")
         (vector / "empty").unlink()
         found = tree_hash(walked)

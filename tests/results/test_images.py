@@ -12,7 +12,7 @@ import pytest
 from mlpstorage import source
 from mlpstorage.results import images
 from mlpstorage.results.code_hash import tree_hash, walk
-from mlpstorage.results.files import Root
+from mlpstorage.results.roots.local import LocalRoot
 
 DIGEST = "6b0262bad745b8e35d61168cd83a7582"
 
@@ -42,7 +42,7 @@ def test_an_image_is_what_was_hashed(tmp_path: Path, code: dict[str, Path]) -> N
     assert listing(tmp_path / "results/code-images") == sorted(
         [".mlps-image-pool", *(f"{image.path.name}/{name}" for name in (".code-hash.json", "pkg/a.py", "book/r.yaml"))]
     )
-    with Root(image.path) as root:
+    with LocalRoot(image.path) as root:
         assert tree_hash(walk(root, "")).digest == image.digest
 
 

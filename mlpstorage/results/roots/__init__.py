@@ -1,0 +1,1 @@
+"""Where results trees lie: a directory, an archive, a bucket."""

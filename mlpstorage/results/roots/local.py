@@ -1,0 +1,151 @@
+"""A results tree in a directory of this machine."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+
+from ..files import Content, Entry, Root, content_of, no_regular_file, refusal, too_large
+
+
+class LocalRoot(Root):
+    """A directory of this machine.
+
+    Every path below it is opened component by component without following links, so that no link leads out of the
+    tree, not even one that is put in place while the scan runs.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open the directory; a link in ``path`` itself is followed, for the user named it. Raises OSError."""
+        self.path = os.path.realpath(path)
+        self._fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        self._last: tuple[str, int] | None = None
+        self.kept = {}
+
+    def close(self) -> None:
+        """Release the descriptors."""
+        self._forget()
+        os.close(self._fd)
+
+    def _forget(self) -> None:
+        if self._last is not None:
+            os.close(self._last[1])
+            self._last = None
+
+    def _directory(self, relative: str) -> int:
+        """Descriptor of a directory below the root; the last one is kept, for files are read leaf by leaf."""
+        if relative in ("", "."):
+            return self._fd
+        if self._last is not None and self._last[0] == relative:
+            return self._last[1]
+        parts = relative.split("/")
+        if relative.startswith("/") or ".." in parts:
+            raise ValueError(f"not below the results directory: {relative}")
+        fd = os.dup(self._fd)
+        for part in filter(None, parts):
+            try:
+                below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=fd)
+            finally:
+                os.close(fd)
+            fd = below
+        self._forget()
+        self._last = (relative, fd)
+        return fd
+
+    def list(self, relative: str) -> tuple[list[str], list[str]]:
+        """Real directories and all else, in one pass without a stat."""
+        directories: list[str] = []
+        others: list[str] = []
+        with os.scandir(self._directory(relative)) as entries:
+            for entry in entries:
+                (directories if entry.is_dir(follow_symlinks=False) else others).append(entry.name)
+        return sorted(directories), sorted(others)
+
+    def survey(self, relative: str) -> tuple[Sequence[str], Sequence[str], Sequence[tuple[str, str]]]:
+        """As the list; only what is neither directory nor regular file costs a stat."""
+        directories: list[str] = []
+        others: list[str] = []
+        special: list[tuple[str, str]] = []
+        with os.scandir(self._directory(relative)) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    directories.append(entry.name)
+                    continue
+                others.append(entry.name)
+                if not entry.is_file(follow_symlinks=False):
+                    special.append((entry.name, kind_of(entry.stat(follow_symlinks=False).st_mode)))
+        return sorted(directories), sorted(others), sorted(special)
+
+    def entries(self, relative: str) -> tuple[Entry, ...]:
+        """Everything with its kind and size."""
+        found = []
+        with os.scandir(self._directory(relative)) as entries:
+            for entry in entries:
+                info = entry.stat(follow_symlinks=False)
+                found.append(
+                    Entry(entry.name, kind_of(info.st_mode), info.st_size if stat.S_ISREG(info.st_mode) else 0)
+                )
+        return tuple(sorted(found, key=lambda entry: entry.name))
+
+    def chunks(self, relative: str, limit: int) -> Iterator[bytes]:
+        """The content of a regular file, in pieces of at most 1 MiB."""
+        parent, _, name = relative.rpartition("/")
+        try:
+            fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._directory(parent))
+            try:
+                if not stat.S_ISREG(os.fstat(fd).st_mode):
+                    raise OSError(errno.EINVAL, "it is not a regular file")
+                left = limit
+                while left > 0 and (chunk := os.read(fd, min(left, 2**20))):
+                    yield chunk
+                    left -= len(chunk)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise OSError(error.errno, os.strerror(error.errno or 0), relative) from error
+
+    def read(self, relative: str, limit: int, *, head: bool = False) -> Content:
+        """The content of a regular file, opened so that neither a link is followed nor a FIFO waited for."""
+        parent, _, name = relative.rpartition("/")
+        try:
+            fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._directory(parent))
+        except OSError as error:
+            return refusal(error)
+        except ValueError as error:
+            return Content("refused", detail=str(error))
+        try:
+            info = os.fstat(fd)
+            if not stat.S_ISREG(info.st_mode):
+                return no_regular_file(kind_of(info.st_mode))
+            if info.st_size > limit and not head:
+                return too_large(info.st_size, limit)
+            return content_of(_read(fd, limit))
+        except OSError as error:
+            return refusal(error)
+        finally:
+            os.close(fd)
+
+
+def _read(fd: int, limit: int) -> bytes:
+    """At most ``limit`` bytes: the size that was asked for counts, not the one that a growing file reaches."""
+    chunks, left = [], limit
+    while left > 0 and (chunk := os.read(fd, min(left, 2**20))):
+        chunks.append(chunk)
+        left -= len(chunk)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def kind_of(mode: int) -> str:
+    """The kind of a file by its mode, as entries have it."""
+    names = {
+        stat.S_IFREG: "file",
+        stat.S_IFDIR: "directory",
+        stat.S_IFLNK: "link",
+        stat.S_IFIFO: "FIFO",
+        stat.S_IFSOCK: "socket",
+        stat.S_IFCHR: "character device",
+        stat.S_IFBLK: "block device",
+    }
+    return names.get(stat.S_IFMT(mode), "special file")

@@ -1,0 +1,142 @@
+"""Finding the results tree that a given directory is, or lies in, by the shape of its path and by what is in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from mlpstorage.results import layout
+from mlpstorage.results.files import Root
+from mlpstorage.results.roots.address import Address, UnusableRootError, address_of, open_root
+from mlpstorage.results.text import clean
+
+from .discovery import LEVELS, RESULTS, SYSTEMS, NothingToCheckError, looks_like_run
+
+_MAX_WRAPPED = 5
+"""Directories around the tree in an archive, each the only one in its place."""
+_FOREIGN = "__MACOSX"
+"""What one system's tool puts into archives, beside the files themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """The root of a tree and the part of it that was asked for, as names below the root (empty: all).
+
+    ``kind``: 'leaf' and 'workload' are directories outside any tree, ``scope`` is then their own name.
+    """
+
+    root: Address
+    scope: tuple[str, ...] = ()
+    kind: Literal["tree", "leaf", "workload"] = "tree"
+
+    @property
+    def is_leaf(self) -> bool:
+        """The scope names one leaf of a tree."""
+        return self.kind == "tree" and len(self.scope) == leaf_depth(self.scope)
+
+
+def leaf_depth(parts: Sequence[str]) -> int:
+    """Number of names from the division down to a leaf, for a path that reaches its family (else more than any)."""
+    levels = layout.FAMILY_LEVELS.get(parts[len(LEVELS) - 1]) if len(parts) >= len(LEVELS) else None
+    if levels is None:
+        return 99
+    depth = len(LEVELS) + len(levels) + 1
+    engineless = len(levels) == 3 and len(parts) >= depth - 1 and parts[depth - 3] in layout.COMMANDS
+    return depth - 1 if engineless else depth
+
+
+def locate(path: str | os.PathLike[str]) -> Location:
+    """The root of the tree that ``path`` is, or lies in; a leaf or workload directory may stand alone.
+
+    In an archive the tree may lie below directories that hold nothing else. Raises NothingToCheckError, with the
+    reason, for anything else.
+    """
+    shown = clean(os.fspath(path))
+    try:
+        address = address_of(path)
+        location = _located(address)
+        wrapped = 0
+        while location is None and address.is_archive and wrapped < _MAX_WRAPPED and (below := _only_child(address)):
+            address, wrapped = below, wrapped + 1
+            location = _located(address)
+    except UnusableRootError as error:
+        raise NothingToCheckError(str(error)) from error
+    except OSError as error:
+        raise NothingToCheckError(f"{shown} cannot be read: {os.strerror(error.errno or 0)}") from error
+    if location is None:
+        raise NothingToCheckError(
+            f"{shown} holds no submission: neither {' nor '.join(f'{d}/' for d in layout.DIVISIONS)}"
+            " is in it, it is no part of a results tree, and no run leaf"
+        )
+    return location
+
+
+def shown_root(path: str | os.PathLike[str], root: Address) -> str:
+    """The root as the user named it, where they did."""
+    given = address_of(path)
+    below = root.parts[len(given.parts) :]
+    if given.base != root.base or given.at(*given.parts, *below) != root:
+        return str(root)
+    return "/".join((os.fspath(path), *below)) if below else os.fspath(path)
+
+
+def is_inside(file: str, root: Address) -> bool:
+    """Whether a local file would lie in a tree, or in the place of its archive."""
+    if not (root.is_local or root.is_archive):
+        return False
+    place, target = str(root) if root.is_local else root.base, os.path.realpath(file)
+    return os.path.commonpath([place, target]) == place
+
+
+def _located(address: Address) -> Location | None:
+    with open_root(address) as root:
+        children, files = root.list("")
+        if any(name.lower() in layout.DIVISIONS for name in children):
+            return Location(address)
+        parts = address.parts
+        for index in range(len(parts) - 1, -1, -1):
+            if _has_shape(parts[index:], root):
+                below = parts[index:]
+                below = below[: min(len(below), leaf_depth(below))]
+                return Location(address.at(*parts[:index]), below)
+        if not parts:  # a lone directory is known by its name
+            return None
+        if looks_like_run(files):
+            return Location(address.parent, parts[-1:], "leaf")
+        if any(_looks_like_leaf(root, child) for child in children):
+            return Location(address.parent, parts[-1:], "workload")
+    return None
+
+
+def _has_shape(parts: Sequence[str], root: Root) -> bool:
+    """Whether path components look like ``closed/<org>/results/<system>/<family>/...``; short ones by content."""
+    if parts[0].lower() not in layout.DIVISIONS:
+        return False
+    if len(parts) > 2:
+        return parts[2] in (RESULTS, SYSTEMS) and (len(parts) < 5 or parts[4] in layout.FAMILIES)
+    submitters = [""] if len(parts) == 2 else root.list("")[0]
+    return any(_holds_results(root, submitter) for submitter in submitters)
+
+
+def _holds_results(root: Root, submitter: str) -> bool:
+    try:
+        directories, files = root.list(submitter)
+    except OSError:
+        return False
+    return RESULTS in directories or RESULTS in files  # the latter is a link, which the check tells of
+
+
+def _looks_like_leaf(root: Root, directory: str) -> bool:
+    try:
+        return looks_like_run(root.list(directory)[1])
+    except OSError:
+        return False
+
+
+def _only_child(address: Address) -> Address | None:
+    """The directory that holds all of an archive's content."""
+    with open_root(address) as root:
+        names = [name for name in root.list("")[0] if name != _FOREIGN and not name.startswith(".")]
+    return address.at(*address.parts, names[0]) if len(names) == 1 else None
