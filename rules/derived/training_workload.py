@@ -6,6 +6,7 @@ Each run is paired with the datasize record that it was sized by. What a missing
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -92,12 +93,19 @@ def pairing_facts(sheet: FactSheet, path: str, phases: Phases) -> None:
             sheet.put("prescribed_files", record.num_files, record.source("datasize.num_files"))
             sheet.put("datasize_record", _name(record), Source(record.path))
     if not phases.datagens:
-        for name in ("generated_files", "generated_subfolders"):
+        for name in ("generated_files", "generated_subfolders", "datagen_leaf"):
             sheet.put(name, phases.missing(DATAGEN))
     else:
-        made = phases.datagens[-1]
+        made = _generation(sheet, phases.datagens)
+        sheet.put("datagen_leaf", _name(made), Source(made.path))
         sheet.put("generated_files", made.num_files, made.source("datagen.num_files"))
         sheet.put("generated_subfolders", made.subfolders, made.source("datagen.subfolders"))
+
+
+def _generation(run: FactSheet, datagens: Sequence[TrainingDatagen]) -> TrainingDatagen:
+    """The datagen leaf that made a run's dataset: the one that its manifest names, else the latest."""
+    named = run.get("manifest_datagen")
+    return next((leaf for leaf in datagens if _name(leaf) == named), datagens[-1])
 
 
 def alone_facts(sheet: FactSheet, path: str) -> None:
@@ -109,6 +117,7 @@ def alone_facts(sheet: FactSheet, path: str) -> None:
         "datasize_pairs",
         "generated_files",
         "generated_subfolders",
+        "datagen_leaf",
     ):
         sheet.put(name, absent)
     sheet.put("role", "unassigned", Source(path))
@@ -132,6 +141,8 @@ def derive_workload(phases: Phases, labels: Sequence[str], observed: Mapping[str
     sheet.put("matching_datasizes", *_matching(phases, observed["model"], accelerators))
     sheet.put("conflicting_datasizes", _conflicting(phases.datasizes), Source(path))
     sheet.put("backdated", _backdated(phases), Source(path))
+    larger = _larger(runs) if phases.datasizes else phases.missing(DATASIZE)
+    sheet.put("larger_runs", larger, None if isinstance(larger, Absence) else Source(path))
     _prescribe(sheet, phases, runs)
     measured = [run for run in runs if run.role == "measured"]
     sheet.put("measured_runs", len(measured), Source(path))
@@ -182,6 +193,20 @@ def _backdated(phases: Phases) -> list[str]:
         for phase, leaves in ((DATASIZE, phases.datasizes), (DATAGEN, phases.datagens))
         for leaf in leaves
         if _name(leaf) > first
+    ]
+
+
+def _larger(runs: Sequence[TrainingRun]) -> list[str]:
+    """3.3.1: what runs use beyond what is prescribed for them; equal pairs of numbers are told once."""
+    pairs = Counter(
+        (run.num_files, run.prescribed_files)
+        for run in runs
+        if not isinstance(run.num_files, Absence) and not isinstance(run.prescribed_files, Absence)
+    )
+    return [
+        f"{used} files, {prescribed} prescribed ({count} run{'s' if count > 1 else ''})"
+        for (used, prescribed), count in pairs.items()
+        if used > prescribed
     ]
 
 

@@ -131,6 +131,20 @@ class TrainingRun(FactModel):
     generated_subfolders: Fact[Int] = fact(
         "Subfolders that datagen made; 0 where the key is not set.", known=Known.PLAN
     )
+    datagen_leaf: Fact[str] = fact("Name of the datagen leaf that made them.", known=Known.PLAN)
+    manifest_file: Fact[str] = fact(
+        "Name of the manifest of the generated files that the metadata states (datagen_manifest_file); empty where it "
+        "says that there is none.",
+        known=Known.RUN,
+    )
+    manifest_found: Fact[bool] = fact("The leaf holds that manifest.", known=Known.RUN)
+    manifest_files: Fact[Int] = fact("Files that the manifest counts.", known=Known.RUN, unit="files")
+    manifest_datagen: Fact[str] = fact("Name of the datagen leaf that the manifest belongs to.", known=Known.RUN)
+    manifest_passed: Fact[Int] = fact(
+        "Generated files that the benchmark was told of, in a run that names a manifest.",
+        known=Known.RUN,
+        unit="files",
+    )
 
     epochs: Fact[Int] = fact("Epochs that were run.", known=Known.RUN, unit="epochs")
     configured_epochs: Fact[Int] = fact("Epochs of the effective configuration.", known=Known.PLAN, unit="epochs")
@@ -254,6 +268,10 @@ class TrainingWorkload(FactModel):
         "Datasize records that share a data directory and prescribe different numbers of files.", known=Known.RUN
     )
     backdated: Fact[list[str]] = fact("Datasize and datagen leaves that began after the first run.", known=Known.RUN)
+    larger_runs: Fact[list[str]] = fact(
+        "Files that runs use beyond those that their datasize record prescribes, with the number of such runs.",
+        known=Known.RUN,
+    )
     sizing_origin: Fact[Literal["datasize", "runs"]] = fact(
         "Where the prescribed size comes from: the datasize record, or for want of one the runs' own minimum.",
         known=Known.RUN,

@@ -27,6 +27,7 @@ MAX_KEYS = 2000
 """Overridden keys of a leaf; real ones have about ten."""
 HIDDEN = "(hidden)"
 """Stands for the value of a key that looks like a credential: no report repeats it."""
+_MANIFEST_KEY = "datagen_manifest_file"
 _SECRET = re.compile(r"secret|passw|token|credential|(access|api|private)_?key", re.IGNORECASE)
 _METADATA = re.compile(rf"{layout.TRAINING}_.*_metadata\.json")
 STDOUT_LOG = f"{layout.TRAINING}_run.stdout.log"
@@ -43,6 +44,32 @@ class TrainingDocuments(LeafDocuments):
     def image(self) -> Found[str]:
         """The hash that the leaf's pointer names."""
         return read_pointer(self._root, self.leaf)
+
+    @cached_property
+    def manifest_name(self) -> Found[str]:
+        """The manifest of the generated files that the metadata names: its file name, empty where there is none.
+
+        The key may be missing; then the tool knew of no manifests. The path was the submitter's, its last part counts.
+        """
+        found = self.metadata.text(f"/{_MANIFEST_KEY}")
+        if isinstance(found, Absence) and found.reason is Reason.KEY_ABSENT:
+            if _MANIFEST_KEY in self.metadata.data:
+                return Reading("", self.metadata.source(f"/{_MANIFEST_KEY}"))
+            found = self.metadata.text(f"/args/{_MANIFEST_KEY}")
+        if isinstance(found, Absence):
+            return found
+        name = found.value.replace("\\", "/").rstrip("/").rpartition("/")[2]
+        if name in (".", ".."):
+            return self.metadata.invalid(found.source.pointer, f"{name} is not the name of a file")
+        return Reading(name, found.source)
+
+    @cached_property
+    def manifest(self) -> Document | None:
+        """The manifest that the metadata names, under that name or under the tool's; None where it names none."""
+        named = self.manifest_name
+        if isinstance(named, Absence) or not named.value:
+            return None
+        return self._json(named.value if named.value in self.leaf.files else layout.DATAGEN_MANIFEST)
 
     def _whole(self, config: Document) -> Document:
         """As it is: what a configuration of training must hold differs from phase to phase."""
@@ -62,8 +89,9 @@ class TrainingDocuments(LeafDocuments):
             yield self.summary, "summary"
         yield self.config, "config"
         yield self.overrides, "other"
-        for document in (self.fs_separation, *self._logs):
-            if document.state != "missing":
+        manifest = self.manifest if self.leaf.command == layout.RUN else None
+        for document in (self.fs_separation, manifest, *self._logs):
+            if document is not None and document.state != "missing":
                 yield document, "other"
 
     @property

@@ -41,6 +41,7 @@ class RunReader:
         self._identity()
         self._placement()
         self._dataset()
+        self._manifest()
         self._memory()
         self._sizing()
         self._utilisation()
@@ -146,6 +147,30 @@ class RunReader:
         self._put("batch_size", self.files.positive_int("reader.batch_size"))
         self._put("configured_epochs", self.files.positive_int("train.epochs"))
         self._put("epochs", self.summary.int("/epochs"))
+
+    def _manifest(self) -> None:
+        """3.3.1: the manifest of the generated files, for a run whose metadata names one or says that there is none."""
+        named, manifest = self.files.manifest_name, self.files.manifest
+        if isinstance(named, Absence) and named.reason is Reason.KEY_ABSENT:
+            named = self._not_recorded("manifest", "the tool that wrote the leaf names no manifest")
+        self._put("manifest_file", named)
+        if manifest is None:
+            absent = named
+            if isinstance(named, Reading):
+                detail = "the run has no manifest"
+                absent = Absence(f"no-manifest:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
+            for name in ("manifest_found", "manifest_files", "manifest_datagen"):
+                self._put(name, absent)
+        else:
+            self.sheet.put("manifest_found", manifest.state != "missing", Source(self.path))
+            counted = first_of(manifest.int("/num_files_generated"), manifest.int("/num_files_train"))
+            self._put("manifest_files", counted)
+            made_by = first_of(manifest.text("/run_datetime"), manifest.text("/datagen"))
+            self._put("manifest_datagen", mapped(made_by, _last_part))
+        passed = self.files.parameter_int("dataset.num_files_generated")
+        if manifest is None or (isinstance(passed, Absence) and passed.reason is Reason.KEY_ABSENT):
+            passed = self._not_recorded("num_files_generated", "the tool passed on no count of a manifest")
+        self._put("manifest_passed", passed)
 
     def _memory(self) -> None:
         """3.1.2: the measured memory of all clients, the larger of two measurements; else what was declared."""
@@ -406,6 +431,11 @@ def _sum_of_memory(value: Any) -> int:
     if not 0 < total <= _LARGEST:
         raise InvalidValueError("the memory of at least one host")
     return total
+
+
+def _last_part(path: str) -> str:
+    """The last part of a path: a leaf's name, also where it stands by itself."""
+    return path.rstrip("/").rpartition("/")[2]
 
 
 def _verdict(value: Any) -> str:

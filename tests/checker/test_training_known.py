@@ -33,7 +33,15 @@ def test_more_files_than_prescribed_are_legal(tmp_path: Path) -> None:
     entries = [1507.5462209056073, 1507.5462209056073, 1507.5462209056073, 1130.6596656799316, *[0.0] * 11]
     for leaf in tree.runs:
         leaf.edit("summary", {"/host_memory_GB": entries})
-    assert counted(judged(tree), "error", "warning") == Counter()
+    found = judged(tree)
+    assert counted(found, "error", "warning") == Counter()
+    (larger,) = [f for f in found if f.clause == "larger"]
+    assert (larger.severity.value, larger.path) == ("info", "closed/acme/results/fast-1/training/unet3d")
+    assert "448000 files, 210000 prescribed (6 runs)" in larger.message
+    shutil.rmtree(tree.workload / "datasize")
+    tree.files = 448000
+    tree.add_datasize("20260701_080000")
+    assert not [f for f in judged(tree) if f.clause == "larger"]
 
 
 def test_a_record_for_more_accelerators_is_an_underrun_of_each_run(tmp_path: Path) -> None:
