@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .compiled import CompiledClause, CompiledRule
 from .errors import EvaluationFault
@@ -218,13 +218,13 @@ def _merge(findings: dict[str, Finding], numbers: Counter[str], finding: Finding
         siblings = numbers[finding.fingerprint]
         numbers[finding.fingerprint] += 1
         if siblings:  # the same clause and place, another message: a finding of its own, told apart by its number
-            finding = finding.model_copy(update={"fingerprint": f"{finding.fingerprint}:{siblings + 1}"})
+            finding = replace(finding, fingerprint=f"{finding.fingerprint}:{siblings + 1}")
         findings[key] = finding
         return finding.fingerprint
     evidence: list[Evidence] = list(known.evidence)
     shown = {(item.fact, item.source) for item in evidence}
     evidence.extend(item for item in finding.evidence if (item.fact, item.source) not in shown)
-    findings[key] = known.model_copy(update={"paths": (*known.paths, *finding.paths), "evidence": tuple(evidence)})
+    findings[key] = replace(known, paths=(*known.paths, *finding.paths), evidence=tuple(evidence))
     return known.fingerprint
 
 

@@ -17,8 +17,8 @@ BARE = frozenset({Outcome.PASS, Outcome.NOT_APPLICABLE})
 """Outcomes that say all there is to say."""
 LONGEST_LIST = 64
 """Items of a list that is still worth comparing with others."""
-_MOST_KEPT = 2000
-"""Combinations of values: enough for a round, and a bound for hostile trees."""
+_MOST_KEPT = 500
+"""Combinations of values: enough for what repeats, and a bound for large and for hostile trees."""
 _ABSENT: Mapping[Reason, object] = {reason: object() for reason in Reason}
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic_core import to_jsonable_python
 
 from .facts.base import Absence, Known, Reason
 
@@ -37,24 +37,26 @@ class Severity(StrEnum):
 SEVERITY_ORDER: Mapping[str, int] = {"error": 0, "warning": 1, "info": 2}
 
 
-class Evidence(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Evidence:
     """One fact that a finding rests on, its value, and where that was read."""
-
-    model_config = ConfigDict(frozen=True)
 
     fact: str
     value: Any
     source: str
 
+    def as_json(self) -> dict[str, Any]:
+        """Its fields as JSON has them."""
+        return {"fact": self.fact, "value": to_jsonable_python(self.value), "source": self.source}
 
-class Finding(BaseModel):
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
     """One thing a reader of a report should know.
 
     ``outcome`` is violation, note (an info) or undetermined. ``path`` is relative to the results directory;
     ``paths`` lists the leaves that a folded finding holds for; ``opens`` the rules that it leaves undecided.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     rule: str
     name: str
@@ -70,6 +72,16 @@ class Finding(BaseModel):
     evidence: tuple[Evidence, ...] = ()
     opens: tuple[str, ...] = ()
     fingerprint: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Its fields as JSON has them, in order of declaration."""
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        return plain | {
+            "severity": self.severity.value,
+            "paths": list(self.paths),
+            "evidence": [item.as_json() for item in self.evidence],
+            "opens": list(self.opens),
+        }
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
@@ -192,7 +204,7 @@ def conclude(evaluations: Iterable[Evaluation]) -> Report:
             report.findings.append(_cause_finding(cause, asked))
     report.findings = sorted(
         (
-            finding.model_copy(update={"opens": tuple(sorted(opens[finding.fingerprint] - {finding.rule}))})
+            replace(finding, opens=tuple(sorted(opens[finding.fingerprint] - {finding.rule})))
             if finding.fingerprint in opens
             else finding
             for finding in report.findings

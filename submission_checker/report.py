@@ -255,7 +255,7 @@ def finding_json(finding: Finding, waived: Waived | None = None) -> dict[str, An
         "item": finding.item,
         "message": finding.message,
         "remedy": finding.remedy,
-        "evidence": [item.model_dump(mode="json") for item in finding.evidence],
+        "evidence": [item.as_json() for item in finding.evidence],
         "opens": list(finding.opens),
         "fingerprint": finding.fingerprint,
         "waived": None if waived is None else {key: text for key, text in asdict(waived).items() if text},

@@ -116,7 +116,7 @@ def check_tree(address: Address, options: Options, listing: Listing) -> Part:
             with _faults_kept(part, ".", options):
                 _judge(part, [read(root, listing)], layout.DIVISIONS[0], options)
         # The rules on the whole tree are the same in both divisions; a finding has that of its place, if any.
-        part.findings = [f.model_copy(update={"division": place_of(f.path).division.lower()}) for f in part.findings]
+        part.findings = [replace(f, division=place_of(f.path).division.lower()) for f in part.findings]
         for submitter in listing.submitters:
             with _faults_kept(part, clean(submitter.path), options):
                 facts = [read_submitter(root, listing, submitter) for read_submitter in structure.SUBMITTER]

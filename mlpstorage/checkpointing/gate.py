@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import rules
@@ -101,8 +101,8 @@ def _with_remedy(finding: Finding) -> Finding:
     """An open question with what cures it here: before a run there is no file that could be supplied."""
     if finding.outcome != "undetermined":
         return finding
-    return finding.model_copy(update={"remedy": remedy(finding.path) or finding.remedy})
+    return replace(finding, remedy=remedy(finding.path) or finding.remedy)
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    return finding.model_dump(mode="json", include=_SHOWN)
+    return {name: value for name, value in finding.as_json().items() if name in _SHOWN}

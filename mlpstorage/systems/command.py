@@ -147,7 +147,7 @@ def _as_json(one: _Checked) -> dict[str, Any]:
     return {
         "file": one.file,
         "unusable": one.unusable,
-        "findings": [finding.model_dump(mode="json") for finding in one.findings],
+        "findings": [finding.as_json() for finding in one.findings],
         "fields": [problem.model_dump(mode="json", exclude={"cause", "detail"}) for problem in problems],
         "summary": _summary(one.system),
     }

@@ -122,7 +122,7 @@ def document(edition: str, request: Request, sizing: Sizing, evaluation: Evaluat
         "num_subfolders_train": SUBFOLDERS,
         "total_disk_bytes": sizing.bytes,
         "explanation": sizing.text,
-        "findings": [finding.model_dump(mode="json") for finding in _shown(evaluation)],
+        "findings": [finding.as_json() for finding in _shown(evaluation)],
     }
 
 

@@ -139,7 +139,7 @@ def _result(report: CheckReport, finding: Finding, index: int, seen: Counter[str
             "division": finding.division,
             "clause": finding.clause,
             "leavesUndecided": list(finding.opens),
-            "evidence": [item.model_dump(mode="json") for item in finding.evidence],
+            "evidence": [item.as_json() for item in finding.evidence],
         },
     }
     waived = report.waiver_of(finding)

@@ -541,7 +541,7 @@ def test_hostile_names_in_pools_are_harmless(layout3: Path) -> None:
     found = findings(layout3)
     assert {f.rule for f in found} == {"CHECK-02", "CHECK-03"}
     assert len([f for f in found if f.rule == "CHECK-02" and f.outcome == "violation"]) == 4
-    text = json.dumps([f.model_dump(mode="json") for f in found])
+    text = json.dumps([f.as_json() for f in found])
     assert "\\u001b" not in text
     assert "\\u202e" not in text
 
