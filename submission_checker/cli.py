@@ -17,6 +17,7 @@ from . import __version__, effect
 from .compare import command as compare
 from .compare.command import CompareUsageError
 from .discovery import NothingToCheckError
+from .executors import Executor, MpiError, Processes, is_first_rank
 from .formats import FORMATS, Style
 from .location import is_inside, locate
 from .outputs import AddFile, AddFormat, OutputError, Writers, outputs_of
@@ -52,9 +53,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run(arguments)
     except (
         UsageError, OutputError, NothingToCheckError, UnknownRuleIdError, WaiversError, EarlierReportError,
-        CompareUsageError, rules.UnknownEditionError,
+        CompareUsageError, rules.UnknownEditionError, MpiError,
     ) as error:  # fmt: skip
-        print(f"submission-checker: {clean(str(error))}", file=sys.stderr)
+        if getattr(arguments, "executor", "") != "mpi" or is_first_rank():  # all ranks meet it, and one says so
+            print(f"submission-checker: {clean(str(error))}", file=sys.stderr)
         return Exit.NOT_CHECKED
     except KeyboardInterrupt:
         print("submission-checker: interrupted; nothing was concluded", file=sys.stderr)
@@ -91,6 +93,17 @@ def exit_code(report: CheckReport, fail_on: str) -> Exit:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    if arguments.executor != "mpi":
+        return _check(arguments, Processes(arguments.jobs or 1))
+    from .mpi import ranks  # here, for MPI starts with it
+
+    if arguments.jobs is not None:
+        raise UsageError("--jobs is for processes on one machine; with --executor mpi give mpirun the ranks (-n N)")
+    with ranks(arguments.edition) as executor:
+        return Exit.CLEAN if executor is None else _check(arguments, executor)
+
+
+def _check(arguments: argparse.Namespace, executor: Executor) -> int:
     edition = rules.load_edition(arguments.edition)
     selection = Selection.parse([rule.id for rule in edition.rules], arguments.select, arguments.ignore)
     outputs = outputs_of(arguments.outputs, "text")
@@ -100,10 +113,10 @@ def _run(arguments: argparse.Namespace) -> int:
     earlier = read_report(arguments.since) if arguments.since else None
     scope, submitters = locate(arguments.results_dir).scope, split_list(arguments.submitter)
     repository = _repository(arguments.source_repo)
-    options = Options(edition.id, tuple(submitters), arguments.jobs, arguments.debug, repository)
+    options = Options(edition.id, tuple(submitters), debug=arguments.debug, source_repo=repository)
     # What a ruling waives and what is new is settled at the end only: then no finding can be told before.
     writers = Writers(outputs, selection.keeps if rulings is None and earlier is None else None)
-    report = check(arguments.results_dir, options, writers.found)
+    report = check(arguments.results_dir, options, writers.found, executor)
     report.only = submitters
     select(report, selection)
     if rulings is not None:
@@ -192,7 +205,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="a clone of the tool's repository, to compare code images with their commits",
     )
-    parser.add_argument("--jobs", type=_jobs, default=1, metavar="N", help="processes (default: %(default)s)")
+    parser.add_argument("--jobs", type=_jobs, metavar="N", help="processes on this machine (default: 1)")
+    parser.add_argument(
+        "--executor", choices=("processes", "mpi"), default="processes",
+        help="mpi: on all ranks of mpirun -n N submission-checker ... (default: %(default)s)",
+    )  # fmt: skip
     parser.add_argument(
         "--fail-on", choices=("error", "warning", "never"), default="error",
         help="what exit code 1 is for (default: %(default)s)",

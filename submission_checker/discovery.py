@@ -170,6 +170,11 @@ class SystemDirectory:
     obstacles: tuple[Obstacle, ...] = ()
     live: bool = False
 
+    @property
+    def weight(self) -> int:
+        """How much there is to read: its files."""
+        return sum(len(leaf.files) for workload in self.workloads for leaf in workload.leaves)
+
 
 @dataclass(frozen=True, slots=True)
 class SubmitterDirectory:

@@ -152,7 +152,7 @@ def run(arguments: argparse.Namespace) -> int:
 def effect(path: str, old: str, new: str, options: Options) -> dict[str, Any]:
     """Evaluate a tree by two editions. Raises NothingToCheckError and UnknownEditionError."""
     gathered = Effect(rules.load_edition(old), rules.load_edition(new))
-    report = check(path, replace(options, edition=new, jobs=1, judge=gathered.judge))
+    report = check(path, replace(options, edition=new, judge=gathered.judge))
     gathered.runs.sort(key=lambda run: (run["kind"] != "run", run["path"]))
     return {
         "schema": SCHEMA,

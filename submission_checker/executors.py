@@ -8,68 +8,135 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from typing import TypeVar
-
-Task = TypeVar("Task")
-Result = TypeVar("Result")
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Protocol, TypeVar
 
 IN_FLIGHT = 16
 """Tasks for each process that are handed out or done before their turn: enough to work on beside a large one."""
+LARGE = 4
+"""A task that is more than one LARGEth of what each process gets to do is begun first, lest all wait for it."""
+
+
+class Task(Protocol):
+    """A piece of work."""
+
+    @property
+    def path(self) -> str:
+        """Its place in the tree."""
+
+    @property
+    def weight(self) -> int:
+        """How much there is to do, in any unit."""
+
+
+AnyTask = TypeVar("AnyTask", bound=Task)
+Result = TypeVar("Result")
+
+
+RANK = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID", "SLURM_PROCID")
+"""Where launchers tell a process its rank."""
+
+
+def is_first_rank() -> bool:
+    """Whether this is the rank that speaks, as far as its environment tells; for what happens before MPI starts."""
+    told = [os.environ[name] for name in RANK if name in os.environ]
+    return not told or told[0] == "0"
+
+
+class MpiError(Exception):
+    """MPI cannot be used here; the text says why and what to do."""
 
 
 class WorkerLostError(Exception):
-    """A process died with its work; ``unfinished`` are the numbers of the tasks that have no result."""
+    """A process died with its work; ``unfinished`` are the paths of the tasks that have no result."""
 
-    def __init__(self, unfinished: Sequence[int]) -> None:
+    def __init__(self, unfinished: Sequence[str]) -> None:
         super().__init__("a worker process was killed")
         self.unfinished = tuple(unfinished)
 
 
-def run(work: Callable[[Task], Result], tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
-    """Results in the order of the tasks, whatever the number of processes.
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What every process must see alike before it works: ``names`` gives the same wherever the same tree is seen."""
 
-    Raises WorkerLostError, after all results that there are, where a process died.
+    place: str
+    names: Callable[[], object]
+    """Raises an error that says what is wrong where nothing can be seen."""
+
+
+class Executor(Protocol):
+    """Does the tasks of a check."""
+
+    def run(self, work: Callable[[AnyTask], Result], tasks: Sequence[AnyTask], look: Look) -> Iterator[Result]:
+        """Results in the order of the tasks; ``look`` is for other hosts.
+
+        Raises WorkerLostError, after all results that there are.
+        """
+
+
+class Pool(Protocol):
+    """What tasks are handed to."""
+
+    def submit(self, work: Callable[[AnyTask], Result], task: AnyTask, /) -> Future[Result]:
+        """Hand out a task."""
+
+
+class Processes:
+    """Does the tasks in ``jobs`` processes on this machine; one is this process itself."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+
+    def run(self, work: Callable[[AnyTask], Result], tasks: Sequence[AnyTask], look: Look) -> Iterator[Result]:
+        """Results in the order of the tasks. Raises WorkerLostError, after all results that there are."""
+        processes = min(self._jobs, len(tasks))
+        if processes <= 1:
+            yield from map(work, tasks)
+            return
+        pool = ProcessPoolExecutor(processes, multiprocessing.get_context(_start_method()), _die_silently)
+        try:
+            yield from in_order(pool, processes, work, tasks)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def in_order(pool: Pool, workers: int, work: Callable[[AnyTask], Result], tasks: Sequence[AnyTask]) -> Iterator[Result]:
+    """Hand out the tasks, a bounded number of them ahead of the one whose result is next.
+
+    Raises WorkerLostError, after all results that there are, where the pool breaks.
     """
-    processes = min(jobs, len(tasks))
-    if processes <= 1:
-        yield from map(work, tasks)
-        return
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context(_start_method()), _dies_silently)
+    large = _large(tasks, workers)
+    rest = (number for number in range(len(tasks)) if number not in large)
+    order = chain(large, rest)
+    ahead = len(large) + workers * IN_FLIGHT
+    futures: dict[int, Future[Result]] = {}
+    unfinished = []
     try:
-        yield from _in_order(pool, work, tasks, processes * IN_FLIGHT)
+        for number, task in enumerate(tasks):
+            with suppress(BrokenExecutor):  # what cannot be handed out has no future
+                for begun in islice(order, ahead - len(futures)):
+                    futures[begun] = pool.submit(work, tasks[begun])
+            try:
+                result = futures.pop(number).result()
+            except (BrokenExecutor, KeyError):
+                unfinished.append(task.path)
+            else:
+                yield result
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        for future in futures.values():
+            future.cancel()
+    if unfinished:
+        raise WorkerLostError(unfinished)
 
 
-def _in_order(
-    pool: ProcessPoolExecutor, work: Callable[[Task], Result], tasks: Sequence[Task], window: int
-) -> Iterator[Result]:
-    """Hand out the tasks, at most ``window`` ahead of the one whose result is next."""
-    lost: list[int] = []
-    flying: deque[Future[Result]] = deque()
-    handed = 0
-    for number in range(len(tasks)):
-        try:
-            while handed < len(tasks) and handed - number < window:
-                flying.append(pool.submit(work, tasks[handed]))
-                handed += 1
-        except BrokenProcessPool:
-            pass
-        if not flying:
-            lost.extend(range(number, len(tasks)))
-            break
-        try:
-            result = flying.popleft().result()
-        except BrokenProcessPool:
-            lost.append(number)
-        else:
-            yield result
-    if lost:
-        raise WorkerLostError(lost)
+def _large(tasks: Sequence[Task], workers: int) -> list[int]:
+    """Numbers of the tasks that all would wait for if they were begun last: fewer than LARGE for each worker."""
+    limit = sum(task.weight for task in tasks) / (workers * LARGE)
+    return sorted((n for n, task in enumerate(tasks) if task.weight > limit), key=lambda n: -tasks[n].weight)
 
 
 def _start_method() -> str:
@@ -81,6 +148,6 @@ def _start_method() -> str:
     return "fork" if alone else "spawn"
 
 
-def _dies_silently() -> None:
+def _die_silently() -> None:
     """Ctrl-C reaches all processes of a terminal; the first one says so."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

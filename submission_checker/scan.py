@@ -31,7 +31,7 @@ from .discovery import (
     lone_workload,
     walk,
 )
-from .executors import WorkerLostError, run
+from .executors import Executor, Look, Processes, WorkerLostError
 from .location import locate, shown_root
 from .readers import structure, tree
 from .readers.families import FAMILIES, family_of_leaf
@@ -46,7 +46,6 @@ class Options:
 
     edition: str = rules.DEFAULT_EDITION
     submitters: tuple[str, ...] = ()
-    jobs: int = 1
     debug: bool = False
     source_repo: str = ""
     """A clone of the tool's repository to compare code images with; empty: none."""
@@ -70,11 +69,15 @@ class Part:
 
 
 def check(
-    path: str | os.PathLike[str], options: Options, found: Callable[[Sequence[Finding]], None] | None = None
+    path: str | os.PathLike[str],
+    options: Options,
+    found: Callable[[Sequence[Finding]], None] | None = None,
+    executor: Executor | None = None,
 ) -> CheckReport:
     """Check the tree that ``path`` is or lies in; ``found`` is given the findings of each part once it is concluded.
 
-    Raises NothingToCheckError where there is nothing to check, and RuleBookError where the edition does not load.
+    ``executor`` does the work; without one, this process does. Raises NothingToCheckError where there is nothing to
+    check, and RuleBookError where the edition does not load.
     """
     edition = rules.load_edition(options.edition)
     location = locate(path)
@@ -93,7 +96,9 @@ def check(
         if not (listing.submitters or listing.obstacles or listing.misplaced):
             raise NothingToCheckError(f"{clean(os.fspath(path))}: there is no submitter in it")
         above = check_tree(location.root, options, listing)
-        parts = chain([above], _results(partial(check_system, location.root, options), listing.systems, options.jobs))
+        work = partial(check_system, location.root, options)
+        look = Look(str(location.root), partial(_first_names, location.root))
+        parts = chain([above], _results(executor or Processes(1), work, listing.systems, look))
     else:
         parts = iter([check_lone(location.root, "/".join(location.scope), location.kind, options)])
     for part in parts:
@@ -263,12 +268,21 @@ class _faults_kept:  # noqa: N801 - used as a with statement
         return True
 
 
-def _results(work: Callable[[SystemDirectory], Part], tasks: Sequence[SystemDirectory], jobs: int) -> Iterator[Part]:
-    """Parts in the order of the tasks; what was lost with a process is a fault for each place."""
+def _results(
+    executor: Executor, work: Callable[[SystemDirectory], Part], tasks: Sequence[SystemDirectory], look: Look
+) -> Iterator[Part]:
+    """Parts in the order of the tasks; what was lost with a process is a fault of each system."""
     try:
-        yield from run(work, tasks, jobs)
+        yield from executor.run(work, tasks, look)
     except WorkerLostError as lost:
-        yield Part(faults=[Fault(clean(tasks[number].path), f"not checked: {lost}") for number in lost.unfinished])
+        yield Part(faults=[Fault(clean(path), f"not checked: {lost}") for path in lost.unfinished])
+
+
+def _first_names(address: Address) -> object:
+    """The names of the two upper levels of a tree. Raises OSError."""
+    with open_root(address) as root:
+        names = root.list("")
+        return names, [root.list(name) for name in names[0]]
 
 
 def _add(report: CheckReport, part: Part) -> None:
