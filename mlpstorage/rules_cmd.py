@@ -16,6 +16,7 @@ from rich.table import Table as RichTable
 import rules
 from rules import matrix_training
 from rules.check import CheckResult, check_editions
+from rules.checked import RECORD, record_lines
 from rules.compiled import CompiledRule, fact_infos
 from rules.contradictions import EXPECTED as IMPOSSIBLE
 from rules.contradictions import impossibility_lines
@@ -103,7 +104,7 @@ def show(
     console = _console()
     _caution(console, chosen)
     loaded = chosen.section_of(rule.id)
-    index = loaded.section.rules.index(rule.rule)
+    index = loaded.index(rule.id)
     console.print(f"[bold]{rule.id} {escape(rule.rule.name)}[/bold]  (edition {chosen.id})")
     console.print(
         f"lives in rules/book/{loaded.document.path.name}:{loaded.document.line(('rules', index))}", markup=False
@@ -116,7 +117,7 @@ def show(
     _show_clauses(console, rule)
     _show_reads(console, rule)
     _show_cells(console, chosen, rule)
-    count = len(rule.rule.examples)
+    count = len(loaded.examples(rule.id))
     console.print(f"{count} examples state what it must say; {_BOOK_FILE} prints them with their messages.")
 
 
@@ -303,6 +304,7 @@ def check(
         (INDEX, index_lines(editions), "subjects, divisions and severities"),
         (EXPECTED, verdict_lines(editions), "verdicts of launches"),
         (IMPOSSIBLE, impossible, "contradictions, shadowed clauses and cells out of reach"),
+        (RECORD, record_lines(), "files that were checked"),
     ):
         failed |= not _same(console, path, lines, what, update=update)
     if failed:

@@ -45,6 +45,7 @@ def check_edition(edition: Edition, *, mutate: bool = True) -> CheckResult:
     for rule in edition.rules:
         result.rules += 1
         try:
+            rule.check()
             _check_rule(edition, rule, result, mutate=mutate)
         except RuleBookError as error:
             result.problems.append(str(error))
@@ -134,9 +135,11 @@ def mutated(compiler: Compiler, rule: CompiledRule, mutant: Mutant) -> CompiledR
             clauses.append(clause)
         elif mutant.clause is not None:
             try:
-                clauses.append(
-                    compiler.clause(rule.rule, clause.key, mutant.clause, lambda problem, where, column: _IllTyped())
+                changed = compiler.clause(
+                    rule.rule, clause.key, mutant.clause, lambda problem, where, column: _IllTyped()
                 )
+                changed.check()
+                clauses.append(changed)
             except _IllTyped:
                 return None
     return replace(rule, clauses=tuple(clauses))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
+from typing import Any
 
 from .compiler import CompileError, Environment, Expression, Template, Type, Variable, cel_type
 from .entries import Clause, ClausePatch, Rule
@@ -17,39 +19,127 @@ Fail = Callable[[str, str, int], Exception]
 """(problem, key in the clause, column) to the error to raise."""
 
 
-@dataclass(frozen=True, slots=True)
 class CompiledClause:
-    """One clause of one edition, ready to judge."""
+    """One clause of one edition, ready to judge.
 
-    key: str
-    clause: Clause
-    model: type[FactModel]
-    divisions: tuple[str, ...]
-    severity: Severity
-    item: type[Record] | None
-    let: tuple[tuple[str, Expression], ...]
-    when: Expression | None
-    require: Expression | None
-    at: Expression | None
-    message: Template
-    remedy: Template
-    met: Memory = field(init=False, default_factory=Memory, compare=False, repr=False)
-    """What was said of items."""
-    inputs: tuple[str, ...] = field(init=False)
-    """Names that decide the clause, apart from those of the item."""
-    item_inputs: tuple[str, ...] = field(init=False)
-    """Fields of the item that decide the clause."""
+    Its texts are compiled when they are first asked for. :meth:`check` compiles all of them, and more: what it does not
+    refuse can be judged.
+    """
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        key: str,
+        clause: Clause,
+        model: type[FactModel],
+        divisions: tuple[str, ...],
+        severity: Severity,
+        environment: Callable[[type[FactModel], type[Record] | None], Environment],
+        fail: Fail,
+    ) -> None:
+        self.key = key
+        self.clause = clause
+        self.model = model
+        self.divisions = divisions
+        self.severity = severity
+        self.met = Memory()
+        """What was said of items."""
+        self._make_environment = environment
+        self._fail = fail
+
+    def check(self) -> None:
+        """Compile and type-check everything. Raises what ``fail`` makes."""
+        infos = fact_infos(self.model)
+        for where in ("present", "if_recorded", "if_not_recorded", "each"):
+            name = getattr(self.clause, where)
+            if name and name not in infos:
+                raise self._fail(f"not a declared fact: {name}", where, 0)
+        if self.clause.each and self.item is None:
+            raise self._fail(f"{self.clause.each} is not a list of records", "each", 0)
+        explains = self.clause.explains
+        if explains and explains not in infos and self._environment.variable(explains) is None:
+            raise self._fail(f"not a declared fact: {explains}", "explains", 0)
+        _ = (self.when, self.require, self.at, self.message, self.remedy)
+
+    @cached_property
+    def item(self) -> type[Record] | None:
+        """The records that the clause judges one at a time."""
+        return fact_infos(self.model)[self.clause.each].record if self.clause.each else None
+
+    @cached_property
+    def let(self) -> tuple[tuple[str, Expression], ...]:
+        """Named sub-expressions in their order."""
+        return self._lets[0]
+
+    @cached_property
+    def _environment(self) -> Environment:
+        """The names that the clause may read, those of ``let`` with them."""
+        return self._lets[1]
+
+    @cached_property
+    def _lets(self) -> tuple[tuple[tuple[str, Expression], ...], Environment]:
+        environment = self._make_environment(self.model, self.item)
+        found: list[tuple[str, Expression]] = []
+        for name, text in self.clause.let.items():
+            if environment.variable(name) is not None:
+                raise self._fail(f"{name} is already a name", "let", 0)
+            expression = self._compiled(environment, text, f"let.{name}")
+            found.append((name, expression))
+            environment = environment.with_variable(name, Variable(expression.type))
+        return tuple(found), environment
+
+    @cached_property
+    def when(self) -> Expression | None:
+        """The clause applies only where this is true."""
+        text = self.clause.when
+        return self._compiled(self._environment, text, "when", Type.BOOL) if text else None
+
+    @cached_property
+    def require(self) -> Expression | None:
+        """What must be true; None where a fact must be present."""
+        text = self.clause.require
+        return self._compiled(self._environment, text, "require", Type.BOOL) if text else None
+
+    @cached_property
+    def at(self) -> Expression | None:
+        """The place of a finding, where it is not the subject's."""
+        text = self.clause.at
+        return self._compiled(self._environment, text, "at", Type.STRING) if text else None
+
+    @cached_property
+    def message(self) -> Template:
+        """What a finding says."""
+        return self._template(self.clause.message, "message")
+
+    @cached_property
+    def remedy(self) -> Template:
+        """What to do about a finding."""
+        return self._template(self.clause.remedy, "remedy")
+
+    def _compiled(self, environment: Environment, text: str, where: str, expected: object = None) -> Expression:
+        try:
+            return environment.compile(text, expected)
+        except CompileError as error:
+            raise self._fail(error.problem, where, error.column) from error
+
+    def _template(self, text: str, where: str) -> Template:
+        try:
+            return Template(text, self._environment)
+        except CompileError as error:
+            raise self._fail(error.problem, where, error.column) from error
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """Names that decide the clause, apart from those of the item."""
         mine = f"{ITEM}."
-        object.__setattr__(
-            self, "inputs", tuple(name for name in self.reads if name != self.clause.each and not name.startswith(mine))
-        )
-        object.__setattr__(
-            self, "item_inputs", tuple(name.removeprefix(mine) for name in self.reads if name.startswith(mine))
-        )
+        return tuple(name for name in self.reads if name != self.clause.each and not name.startswith(mine))
 
-    @property
+    @cached_property
+    def item_inputs(self) -> tuple[str, ...]:
+        """Fields of the item that decide the clause."""
+        mine = f"{ITEM}."
+        return tuple(name.removeprefix(mine) for name in self.reads if name.startswith(mine))
+
+    @cached_property
     def reads(self) -> tuple[str, ...]:
         """Facts and table columns that decide the clause (not those that only its message shows)."""
         names: set[str] = set()
@@ -71,15 +161,16 @@ class CompiledClause:
         return max(stages, key=order.index, default=Known.PLAN)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CompiledRule:
     """One rule of one edition."""
 
     rule: Rule
     edition: str
-    statement: str
     fold: str
     clauses: tuple[CompiledClause, ...]
+    prose: Callable[[], str] = field(repr=False)
+    """Makes the statement."""
     by_subject: Mapping[type[FactModel], tuple[CompiledClause, ...]] = field(init=False)
     """The clauses that judge each kind of subject."""
 
@@ -94,6 +185,17 @@ class CompiledRule:
         """The rule's id."""
         return self.rule.id
 
+    @cached_property
+    def statement(self) -> str:
+        """What the rule says in this edition, with the limits that it names filled in."""
+        return self.prose()
+
+    def check(self) -> None:
+        """Compile and type-check every text. Raises RuleLoadError."""
+        _ = self.statement
+        for clause in self.clauses:
+            clause.check()
+
     def clause(self, key: str) -> CompiledClause:
         """The clause of this key. Raises KeyError."""
         for clause in self.clauses:
@@ -102,6 +204,7 @@ class CompiledRule:
         raise KeyError(key)
 
 
+@cache
 def fact_infos(model: type[FactModel]) -> Mapping[str, FactInfo]:
     """Facts of the subject and of what it lies in, by full name."""
     found: dict[str, FactInfo] = {}
@@ -132,93 +235,52 @@ class Compiler:
     def rule(self, rule: Rule, fail: Callable[[str], Fail]) -> CompiledRule:
         """Compile one rule; ``fail`` makes the error for a clause's problem."""
         variant = rule.variants.get(self.edition)
+        statement = variant.statement if variant and variant.statement else rule.statement
         return CompiledRule(
             rule=rule,
             edition=self.edition,
-            statement=self._prose(variant.statement if variant and variant.statement else rule.statement, fail("")),
             fold=rule.fold or self._fold,
             clauses=tuple(self.clause(rule, key, clause, fail(key)) for key, clause in self.clauses_of(rule).items()),
+            prose=partial(self._prose, statement.strip(), fail("")),
         )
 
     def _prose(self, text: str, fail: Fail) -> str:
         """A statement with the limits it names filled in, so that a number stands in one place."""
         if "{" not in text:
-            return text.strip()
-        scalars = {
-            f"{table.name}.{column}": (Variable(cel_type(CELL_TYPES[declared.type]), (), declared.unit), value)
-            for table in self._tables
-            if not table.rows
-            for (column, declared), value in zip(
-                table.columns.items(), table.cells(self.edition)[""].values(), strict=True
-            )
-        }
+            return text
+        environment, values = self._scalars
         try:
-            template = Template(text.strip(), Environment({name: pair[0] for name, pair in scalars.items()}))
+            return Template(text, environment).render(values.__getitem__)
         except CompileError as error:
             raise fail(error.problem, "statement", error.column) from error
-        return template.render(lambda name: scalars[name][1])
+
+    @cached_property
+    def _scalars(self) -> tuple[Environment, Mapping[str, Any]]:
+        """The limits that stand by themselves, and their values."""
+        declared_as: dict[str, Variable] = {}
+        values: dict[str, Any] = {}
+        for table in self._tables:
+            if not table.rows:
+                for (column, declared), value in zip(
+                    table.columns.items(), table.cells(self.edition)[""].values(), strict=True
+                ):
+                    name = f"{table.name}.{column}"
+                    declared_as[name] = Variable(cel_type(CELL_TYPES[declared.type]), (), declared.unit)
+                    values[name] = value
+        return Environment(declared_as), values
 
     def clause(self, rule: Rule, key: str, clause: Clause, fail: Fail) -> CompiledClause:
-        """Compile one clause. Raises what ``fail`` makes."""
+        """One clause, not checked yet. Raises what ``fail`` makes for a wrong subject or severity."""
         subject = clause.subject or rule.subject
         if subject not in MODELS:
             raise fail(f"no such subject: {subject}; there are: {', '.join(sorted(MODELS))}", "subject", 0)
-        model = MODELS[subject]
-        infos = fact_infos(model)
-        for name, key_name in (
-            (clause.present, "present"),
-            (clause.if_recorded, "if_recorded"),
-            (clause.if_not_recorded, "if_not_recorded"),
-            (clause.each, "each"),
-        ):
-            if name and name not in infos:
-                raise fail(f"not a declared fact: {name}", key_name, 0)
-        item = infos[clause.each].record if clause.each else None
-        if clause.each and item is None:
-            raise fail(f"{clause.each} is not a list of records", "each", 0)
-        environment = self._environment(model, item)
-
-        def compiled(text: str, where: str, expected: object = None) -> Expression:
-            try:
-                return environment.compile(text, expected)
-            except CompileError as error:
-                raise fail(error.problem, where, error.column) from error
-
-        def template(text: str, where: str) -> Template:
-            try:
-                return Template(text, environment)
-            except CompileError as error:
-                raise fail(error.problem, where, error.column) from error
-
-        let: list[tuple[str, Expression]] = []
-        for name, text in clause.let.items():
-            if environment.variable(name) is not None:
-                raise fail(f"{name} is already a name", "let", 0)
-            expression = compiled(text, f"let.{name}")
-            let.append((name, expression))
-            environment = environment.with_variables({name: Variable(expression.type)})
-        explains = clause.explains
-        if explains and explains not in infos and environment.variable(explains) is None:
-            raise fail(f"not a declared fact: {explains}", "explains", 0)
         severity = clause.severity if clause.severity is not None else rule.severity
         if isinstance(severity, dict):
             if self.edition not in severity:
                 raise fail(f"no severity for edition {self.edition}", "severity", 0)
             severity = severity[self.edition]
-        return CompiledClause(
-            key=key,
-            clause=clause,
-            model=model,
-            divisions=tuple(clause.divisions or rule.divisions),
-            severity=severity,
-            item=item,
-            let=tuple(let),
-            when=compiled(clause.when, "when", Type.BOOL) if clause.when else None,
-            require=compiled(clause.require, "require", Type.BOOL) if clause.require else None,
-            at=compiled(clause.at, "at", Type.STRING) if clause.at else None,
-            message=template(clause.message, "message"),
-            remedy=template(clause.remedy, "remedy"),
-        )
+        divisions = tuple(clause.divisions or rule.divisions)
+        return CompiledClause(key, clause, MODELS[subject], divisions, severity, self._environment, fail)
 
     def _environment(self, model: type[FactModel], item: type[Record] | None) -> Environment:
         if (model, item) not in self._environments:

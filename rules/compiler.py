@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, get_args, get_origin
 
 from cel_expr_python import cel
@@ -68,11 +69,12 @@ class Expression:
 
     __slots__ = ("_is_bool", "_known", "_program", "reads", "text", "tree", "type")
 
-    def __init__(self, text: str, tree: Node, reads: tuple[str, ...], program: Any) -> None:
+    def __init__(self, text: str, tree: Node, reads: tuple[str, ...], result_type: Any, program: Any) -> None:
+        """``program`` is None where the expression is nothing but a name."""
         self.text = text
         self.tree = tree
         self.reads = reads
-        self.type = program.return_type()
+        self.type = result_type
         self._program = program
         self._is_bool = self.type == Type.BOOL
         self._known: dict[tuple[Any, ...], bool] = {}
@@ -108,6 +110,8 @@ class Expression:
         return known
 
     def _evaluate(self, data: Mapping[str, Any], absent: Sequence[tuple[str, Absence]]) -> Any:
+        if self._program is None:
+            return Unknown(tuple(absent)) if absent else data[self.text]
         try:
             result = self._program.eval(data=data)
         except RuntimeError as error:  # the iteration budget, text that cannot be encoded
@@ -124,13 +128,23 @@ class Environment:
 
     def __init__(self, variables: Mapping[str, Variable]) -> None:
         self._variables = variables
-        self._roots = frozenset(name.partition(".")[0] for name in variables)
-        self._env = cel.NewEnv(variables={name: variable.type for name, variable in variables.items()})
         self._compiled: dict[str, Expression] = {}
+        self._wider: dict[tuple[str, str], Environment] = {}
 
-    def with_variables(self, more: Mapping[str, Variable]) -> Environment:
-        """An environment that knows these names as well."""
-        return Environment({**self._variables, **more})
+    def with_variable(self, name: str, variable: Variable) -> Environment:
+        """An environment that knows this name as well."""
+        key = (name, variable.type.name())
+        if key not in self._wider:
+            self._wider[key] = Environment({**self._variables, name: variable})
+        return self._wider[key]
+
+    @cached_property
+    def _roots(self) -> frozenset[str]:
+        return frozenset(name.partition(".")[0] for name in self._variables)
+
+    @cached_property
+    def _env(self) -> Any:
+        return cel.NewEnv(variables={name: variable.type for name, variable in self._variables.items()})
 
     def variable(self, name: str) -> Variable | None:
         """The declared variable of this name."""
@@ -146,6 +160,8 @@ class Environment:
         return expression
 
     def _compile(self, text: str) -> Expression:
+        if text in self._variables:
+            return Expression(text, Node("name", text, 0, len(text)), (text,), self._variables[text].type, None)
         try:
             tree = parse(text)
         except ExpressionError as error:
@@ -159,7 +175,7 @@ class Environment:
         unknown = [name for name in reads if name not in self._variables]
         if unknown:
             raise CompileError(f"not a declared fact: {', '.join(unknown)}")
-        expression = Expression(text, tree, reads, program)
+        expression = Expression(text, tree, reads, program.return_type(), program)
         if not reads:
             self._dry_run(expression)
         return expression

@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from . import strict_yaml
+from .checked import is_checked
 from .compiled import CompiledRule, Compiler, Fail
-from .entries import Baselines, Book, EditionInfo, Rule, Section
+from .entries import EXAMPLES, Baselines, Book, EditionInfo, Example, Rule, Section
 from .errors import RuleLoadError, UnknownEditionError, UnknownRuleError
 from .evaluate import SUBMISSION, Evaluator
 from .facts.base import FactModel
@@ -26,19 +27,38 @@ from .tables import BOOK, Table, load_table
 _M = TypeVar("_M", bound=BaseModel)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LoadedSection:
-    """A section file, its tables and its baselines, before any edition is chosen."""
+    """A section file and its tables, before any edition is chosen."""
 
+    path: Path
     section: Section
     document: strict_yaml.Document
     tables: tuple[Table, ...]
-    baselines: Baselines
-    baseline_document: strict_yaml.Document
+    checked: bool
+    """It is known to have been checked: its rules came without their examples, and need not be compiled at once."""
 
-    def fail(self, rule: Rule, edition: str) -> Callable[[str], Fail]:
+    @cached_property
+    def baselines(self) -> Baselines:
+        """What the examples start from. Raises RuleLoadError."""
+        return _load(BOOK / "baselines" / f"{self.section.baselines}.yaml", Baselines)[0]
+
+    @cached_property
+    def whole(self) -> LoadedSection:
+        """The section with the examples of its rules. Raises RuleLoadError."""
+        return read_section(self.path) if self.checked else self
+
+    def index(self, rule_id: str) -> int:
+        """The number of the rule in the file, from 0."""
+        return next(index for index, rule in enumerate(self.section.rules) if rule.id == rule_id)
+
+    def examples(self, rule_id: str) -> list[Example]:
+        """The examples of a rule. Raises RuleLoadError."""
+        return self.whole.section.rules[self.index(rule_id)].examples or []
+
+    def fail(self, index: int, edition: str) -> Callable[[str], Fail]:
         """Makes the errors of one rule's clauses, with file and line."""
-        index = self.section.rules.index(rule)
+        rule_id = self.section.rules[index].id
 
         def of_clause(key: str) -> Fail:
             def make(problem: str, where: str, column: int) -> Exception:
@@ -47,15 +67,15 @@ class LoadedSection:
                 place = base if inline else (*base, "clauses", key)
                 line = self.document.line((*place, *where.split(".")))
                 problem_text = f"{where}: {problem} (edition {edition})"
-                return RuleLoadError(problem_text, self.document.path, line, rule=rule.id, clause=key, column=column)
+                return RuleLoadError(problem_text, self.path, line, rule=rule_id, clause=key, column=column)
 
             return make
 
         return of_clause
 
 
-def _load(path: Path, model: type[_M]) -> tuple[_M, strict_yaml.Document]:
-    document = strict_yaml.load(path)
+def _load(path: Path, model: type[_M], leave_out: str = "") -> tuple[_M, strict_yaml.Document]:
+    document = strict_yaml.load(path, leave_out)
     try:
         return model.model_validate(document.data), document
     except ValidationError as error:
@@ -92,30 +112,34 @@ def edition_ids() -> tuple[str, ...]:
 @cache
 def load_section(number: str) -> LoadedSection:
     """One section of the book, validated. Raises RuleLoadError."""
-    return read_section(BOOK / book().sections[number])
+    return read_section(BOOK / book().sections[number], checked=is_checked())
 
 
-def read_section(path: Path) -> LoadedSection:
-    """A section file, with the tables and baselines of the book. Raises RuleLoadError."""
-    section, document = _load(path, Section)
+def read_section(path: Path, *, checked: bool = False) -> LoadedSection:
+    """A section file, with the tables of the book; ``checked``: nothing is wrong with it. Raises RuleLoadError."""
+    section, document = _load(path, Section, EXAMPLES if checked else "")
     try:
         load_models(section.facts)
     except ImportError as error:
         raise RuleLoadError(f"facts: {error}", path, document.line(("facts",))) from error
-    baselines, baseline_document = _load(BOOK / "baselines" / f"{section.baselines}.yaml", Baselines)
-    loaded = LoadedSection(
-        section, document, tuple(load_table(name) for name in section.tables), baselines, baseline_document
-    )
-    _check_section(loaded)
+    loaded = LoadedSection(path, section, document, tuple(load_table(name) for name in section.tables), checked)
+    if not checked:
+        _check_section(loaded)
     return loaded
 
 
 def compile_section(loaded: LoadedSection, edition_id: str) -> Iterator[CompiledRule]:
-    """The section's rules as one edition has them, every text type-checked. Raises RuleLoadError."""
+    """The section's rules as one edition has them, every text type-checked unless that was done before.
+
+    Raises RuleLoadError.
+    """
     compiler = Compiler(edition_id, loaded.tables, loaded.section.defaults.fold)
-    for rule in loaded.section.rules:
+    for index, rule in enumerate(loaded.section.rules):
         if not rule.editions or edition_id in rule.editions:
-            yield compiler.rule(rule, loaded.fail(rule, edition_id))
+            compiled = compiler.rule(rule, loaded.fail(index, edition_id))
+            if not loaded.checked:
+                compiled.check()
+            yield compiled
 
 
 def _check_section(loaded: LoadedSection) -> None:
@@ -131,6 +155,10 @@ def _check_section(loaded: LoadedSection) -> None:
         if rule.id in seen:
             raise fail("duplicate id", "id")
         seen.add(rule.id)
+        try:
+            rule.check_examples()
+        except ValueError as error:
+            raise fail(str(error)) from error
         named: list[tuple[str, tuple[str | int, ...]]] = [(e, ("editions",)) for e in rule.editions]
         named += [(e, ("variants", e)) for e in rule.variants]
         for key, clause in rule.clauses.items():
@@ -139,7 +167,7 @@ def _check_section(loaded: LoadedSection) -> None:
                 named += [(e, ("clauses", key, "severity")) for e in clause.severity]
         if isinstance(rule.severity, dict):
             named += [(e, ("severity",)) for e in rule.severity]
-        for number, example in enumerate(rule.examples):
+        for number, example in enumerate(rule.examples or []):
             named += [(e, ("examples", number)) for e in example.editions]
             if example.base not in loaded.baselines.baselines:
                 raise fail(f"no such baseline: {example.base}", "examples", number)

@@ -11,6 +11,9 @@ from .outcomes import Severity
 MAIN = "main"
 """Key of the clause of a rule that has only one."""
 
+EXAMPLES = "examples"
+"""Key of a rule's examples, which only the check and the rendering of the book read."""
+
 JudgedDivision = Literal["closed", "open"]
 
 
@@ -149,7 +152,8 @@ class Rule(_Strict):
     """Namespace of the subject whose path merged findings carry, e.g. ``workload``."""
     clauses: dict[str, Clause]
     variants: dict[str, Variant] = Field(default_factory=dict)
-    examples: list[Example]
+    examples: list[Example] | None = None
+    """None where they were left out: see ``LoadedSection.examples``."""
     equivalent: list[Equivalent] = Field(default_factory=list)
 
     @model_validator(mode="before")
@@ -181,17 +185,21 @@ class Rule(_Strict):
             if wrong:
                 raise ValueError(f"clauses.{key}.unless: no earlier clause on the same subject: {', '.join(wrong)}")
             before[key] = subject
-        for index, example in enumerate(self.examples):
+        return self
+
+    def check_examples(self) -> None:
+        """The examples name clauses that exist, one is legal and one is not. Raises ValueError."""
+        examples = self.examples or []
+        for index, example in enumerate(examples):
             passes = example.passes if isinstance(example.passes, list) else []
             named = {*passes, *example.fail, *example.note, *example.skip, *example.unknown}
             unknown = sorted(named - set(self.clauses))
             if unknown:
                 raise ValueError(f"examples.{index}: no such clause: {', '.join(unknown)}")
-        if not any(example.passes for example in self.examples):
+        if not any(example.passes for example in examples):
             raise ValueError("no legal example: give one with 'pass'")
-        if not any(example.fail or example.note for example in self.examples):
+        if not any(example.fail or example.note for example in examples):
             raise ValueError("no illegal example: give one with 'fail'")
-        return self
 
 
 class Defaults(_Strict):

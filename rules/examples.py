@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from .compiled import CompiledRule, fact_infos
 from .edition import LoadedSection
-from .entries import Baselines, Example
+from .entries import EXAMPLES, Baselines, Example
 from .errors import EvaluationFault, RuleLoadError
 from .evaluate import NOT_GIVEN
 from .facts.base import MODELS, Absence, FactInfo, FactModel, Reason, Source
@@ -40,15 +40,14 @@ class BuiltExample:
 
 def build_examples(loaded: LoadedSection, rule: CompiledRule) -> list[BuiltExample]:
     """The examples that speak of the rule's edition, as facts. Raises RuleLoadError for a wrong fact or value."""
-    index = loaded.section.rules.index(rule.rule)
     built = []
-    for number, example in enumerate(rule.rule.examples):
+    for number, example in enumerate(loaded.examples(rule.id)):
         if example.editions and rule.edition not in example.editions:
             continue
         try:
             chain = build_chain(loaded.baselines, example.base, example.given)
         except (ValueError, ValidationError) as error:
-            line = loaded.document.line(("rules", index, "examples", number))
+            line = loaded.whole.document.line(("rules", loaded.index(rule.id), EXAMPLES, number))
             problem = str(error).splitlines()[0] if not isinstance(error, ValidationError) else _first(error)
             raise RuleLoadError(f"example {number + 1}: {problem}", loaded.document.path, line, rule=rule.id) from error
         built.append(BuiltExample(number, example, chain))

@@ -114,25 +114,26 @@ class _Parser:
         return ExpressionError(f"unexpected {'end' if kind == 'end' else repr(text)}{more}", start + 1)
 
     def _conditional(self) -> Node:
-        condition = self._chain(("or", ("||",)), ("and", ("&&",)), ("relation", RELATIONS), *_ARITHMETIC)
+        condition = self._binary()
         if not self._is("?"):
             return condition
         at = self._take()[2]
-        then = self._chain(("or", ("||",)), ("and", ("&&",)), ("relation", RELATIONS), *_ARITHMETIC)
+        then = self._binary()
         self._expect(":")
         other = self._conditional()
         return Node("conditional", "?:", condition.start, other.end, (condition, then, other), at)
 
-    def _chain(self, *levels: tuple[str, tuple[str, ...]]) -> Node:
-        if not levels:
-            return self._unary()
-        kind, operators = levels[0]
-        node = self._chain(*levels[1:])
-        while self._is(*operators):
-            _, operator, at, _ = self._take()
-            right = self._chain(*levels[1:])
-            node = Node(kind, operator, node.start, right.end, (node, right), at)
-        return node
+    def _binary(self, loosest: int = 0) -> Node:
+        """Operands and the operators between them that bind as tight as ``loosest`` or tighter; the left one first."""
+        node = self._unary()
+        while True:
+            _, operator, at, _ = self._peek()
+            level = _LEVELS.get(operator, -1)
+            if level < loosest:
+                return node
+            self._at += 1
+            right = self._binary(level + 1)
+            node = Node(_KINDS[level], operator, node.start, right.end, (node, right), at)
 
     def _unary(self) -> Node:
         if self._is("!", "-"):
@@ -198,5 +199,13 @@ class _Parser:
         raise self._unexpected()
 
 
-RELATIONS = ("==", "!=", "<=", ">=", "<", ">", "in")
-_ARITHMETIC: tuple[tuple[str, tuple[str, ...]], ...] = (("sum", ("+", "-")), ("product", ("*", "/", "%")))
+_OPERATORS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("or", ("||",)),
+    ("and", ("&&",)),
+    ("relation", ("==", "!=", "<=", ">=", "<", ">", "in")),
+    ("sum", ("+", "-")),
+    ("product", ("*", "/", "%")),
+)
+"""Kind and texts of the operators with two operands, those that bind loosest first."""
+_KINDS = tuple(kind for kind, _ in _OPERATORS)
+_LEVELS = {text: level for level, (_, texts) in enumerate(_OPERATORS) for text in texts}

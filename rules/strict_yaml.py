@@ -7,6 +7,7 @@ What could change the meaning of a predicate unseen is refused: explicit tags (`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,11 +44,16 @@ class Document:
         return self.lines.get(location, 1)
 
 
-def load(path: Path) -> Document:
-    """Read one file. Raises RuleLoadError with file and line for anything that is refused."""
+def load(path: Path, leave_out: str = "") -> Document:
+    """Read one file. Raises RuleLoadError with file and line for anything that is refused.
+
+    ``leave_out`` is a key whose blocks are passed over unread; lines keep their numbers.
+    """
     lines: dict[tuple[str | int, ...], int] = {}
     try:
         text = path.read_text(encoding="utf-8")
+        if leave_out:
+            text = _without(leave_out, text)
         data = _Reader(path, yaml.parse(text, Loader=_Loader), lines).document()
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
@@ -55,6 +61,14 @@ def load(path: Path) -> Document:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise RuleLoadError(f"cannot be read: {error}", path, 1) from error
     return Document(path, data, lines)
+
+
+def _without(key: str, text: str) -> str:
+    """The text with empty lines in place of the key's blocks: the lines below it that are indented further, or begin
+    an item of a list at its own indentation.
+    """
+    block = rf"^( *){re.escape(key)}:\n(?:(?:\1 .*|\1- .*| *)\n)*"
+    return re.sub(block, lambda found: "\n" * found[0].count("\n"), text, flags=re.MULTILINE)
 
 
 class _Reader:

@@ -28,6 +28,11 @@ CELL_TYPES: Mapping[str, Any] = {
 }
 
 
+@cache
+def _adapter(cell_type: str) -> TypeAdapter[Any]:
+    return TypeAdapter(CELL_TYPES[cell_type])
+
+
 class Column(BaseModel):
     """Declaration of one column, or of one scalar of a limits table."""
 
@@ -45,7 +50,7 @@ class Column(BaseModel):
 
     def convert(self, raw: Any) -> Any:
         """The cell's value by the column's type. Raises ValidationError."""
-        return TypeAdapter(CELL_TYPES[self.type]).validate_python(raw)
+        return _adapter(self.type).validate_python(raw)
 
 
 class Table(BaseModel):

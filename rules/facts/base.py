@@ -15,8 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, 
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
-from pydantic_core import CoreSchema, PydanticUndefined
-from pydantic_core.core_schema import is_instance_schema
+from pydantic_core import CoreSchema, PydanticUndefined, core_schema
 
 T = TypeVar("T")
 
@@ -62,7 +61,7 @@ class _ByInstance:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
-        return is_instance_schema(cls)
+        return core_schema.is_instance_schema(cls)
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def _location(path: str) -> dict[str, Any]:
 def _rule(compiled: CompiledRule) -> dict[str, Any]:
     entry = compiled.rule
     worst = min((clause.severity for clause in compiled.clauses), key=list(Severity).index)
-    remedies = list(dict.fromkeys(clause.remedy.text for clause in compiled.clauses if clause.remedy.text))
+    remedies = list(dict.fromkeys(clause.clause.remedy for clause in compiled.clauses if clause.clause.remedy))
     statement = " ".join(compiled.statement.split())
     help_text = "\n\n".join([statement, *filter(None, [entry.rationale.strip()]), *remedies])
     listed = "\n".join(f"- `{remedy}`" if "{" in remedy else f"- {remedy}" for remedy in remedies)

@@ -47,6 +47,8 @@ def fields(message):
 
 def compiled_reads(expression):
     """The names that the compiler's own checked expression refers to."""
+    if expression._program is None:  # nothing but a name
+        return {expression.text}
     checked = dict(fields(expression._program.serialize()))[2]
     names = set()
     for number, entry in fields(checked):
