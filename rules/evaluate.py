@@ -87,7 +87,7 @@ class Evaluator:
         """Judge in one division."""
         said = _Said(division)
         tally: dict[str, Counter[str]] = {}
-        outcomes: list[tuple[str, str, str]] = []
+        outcomes: list[tuple[str, str, Outcome]] = []
         for rule in self._rules:
             for model, clauses in rule.by_subject.items():
                 for scope in self._scopes.get(model, ()):
@@ -103,7 +103,7 @@ class Evaluator:
                     if rule.id not in tally:
                         tally[rule.id] = Counter()
                     tally[rule.id][outcome.value] += 1
-                    outcomes.append((scope.chain[0].path, rule.id, outcome.value))
+                    outcomes.append((scope.chain[0].path, rule.id, outcome))
         return Evaluation(
             division,
             tuple(sorted(said.findings.values(), key=lambda finding: finding.sort_key)),

@@ -128,7 +128,7 @@ class Evaluation:
     """Cause id to the fingerprint of the finding that owns it."""
     faults: tuple[str, ...] = ()
     """Defects of rules that were met, each with rule and clause; what they left unjudged counts as undetermined."""
-    outcomes: tuple[tuple[str, str, str], ...] = ()
+    outcomes: tuple[tuple[str, str, Outcome], ...] = ()
     """Path of a subject, rule id and outcome, for each subject that a rule judged: what the tally counts."""
 
     @property

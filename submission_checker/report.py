@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mlpstorage.results.layout import COMMAND, DIVISIONS, FAMILY_LEVELS
 from mlpstorage.results.text import clean
 from rules import Finding, Outcome, Report, load_edition
+from rules.outcomes import WORST_FIRST
 
 from .discovery import RESULTS, SYSTEMS
 
@@ -52,32 +54,36 @@ def _workload_depth(family: list[str]) -> int:
     return 1 + sum(level != COMMAND for level in levels)
 
 
-States = dict[Place, dict[str, Counter[str]]]
-"""Place to rule id to how often each outcome occurred on the subjects there."""
+States = dict[Place, dict[str, Outcome]]
+"""Place to rule id to the worst outcome on the subjects there."""
 
 
 OpenRules = dict[Place, set[str]]
 """Place to the ids of rules with an error clause that could not be decided there, for what they rest on is gone."""
 
 
-def count_states(states: States, outcomes: Iterable[tuple[str, str, str]]) -> None:
-    """Count outcomes, each given with the path of its subject and the rule's id, at the place of that path."""
-    places: dict[str, dict[str, Counter[str]]] = {}
+def note_outcomes(states: States, outcomes: Iterable[tuple[str, str, Outcome]]) -> None:
+    """Note outcomes, each given with the path of its subject and the rule's id, at the place of that path."""
+    places: dict[str, dict[str, Outcome]] = {}
     for path, rule, outcome in outcomes:
         known = places.get(path)
         if known is None:
             known = places[path] = states.setdefault(place_of(path), {})
-        if rule not in known:
-            known[rule] = Counter()
-        known[rule][outcome] += 1
+        known[rule] = worse(known.get(rule, outcome), outcome)
 
 
-def add_states(states: States, more: Iterable[tuple[Place, Mapping[str, Counter[str]]]]) -> None:
+def add_states(states: States, more: States) -> None:
     """Add what was judged elsewhere, place by place."""
-    for place, rules in more:
+    for place, outcomes in more.items():
         known = states.setdefault(place, {})
-        for rule, counts in rules.items():
-            known.setdefault(rule, Counter()).update(counts)
+        for rule, outcome in outcomes.items():
+            # One text for each rule, not one for each process and place that sent it.
+            known[sys.intern(rule)] = worse(known.get(rule, outcome), outcome)
+
+
+def worse(one: Outcome, other: Outcome) -> Outcome:
+    """The worse of two outcomes."""
+    return one if one is other or WORST_FIRST.index(one) < WORST_FIRST.index(other) else other
 
 
 @dataclass(frozen=True, slots=True)

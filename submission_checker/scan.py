@@ -36,7 +36,7 @@ from .location import locate, shown_root
 from .readers import structure, tree
 from .readers.families import FAMILIES, family_of_leaf
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
-from .report import SUBMISSION_DEPTH, CheckReport, Fault, OpenRules, States, add_states, count_states, place_of
+from .report import SUBMISSION_DEPTH, CheckReport, Fault, OpenRules, States, add_states, note_outcomes, place_of
 from .selection import Selection
 
 
@@ -219,7 +219,7 @@ def _judge(part: Part, subjects: Iterable[FactModel], division: str, options: Op
     for facts in subjects:
         evaluation = evaluate(rules.load_edition(options.edition), facts, division)
         evaluations.append(evaluation)
-        count_states(part.states, evaluation.outcomes)
+        note_outcomes(part.states, evaluation.outcomes)
         for question in evaluation.open_questions:
             if question.severity is Severity.ERROR and not _expected(question.absence):
                 part.open_rules.setdefault(place_of(question.path), set()).add(question.rule)
@@ -291,7 +291,7 @@ def _add(report: CheckReport, part: Part) -> None:
     report.leaves += part.runs
     report.faults.extend(part.faults)
     report.unjudged.extend(part.unjudged)
-    add_states(report.states, part.states.items())
+    add_states(report.states, part.states)
     for place, ids in part.open_rules.items():
         report.open_rules.setdefault(place, set()).update(ids)
     for rule, counts in part.tally.items():
@@ -304,7 +304,7 @@ def select(report: CheckReport, selection: Selection) -> None:
     report.tally = {rule: counts for rule, counts in report.tally.items() if rule in selection.rules}
     report.left_out = [rule.id for rule in rules.load_edition(report.edition).rules if rule.id not in selection.rules]
     report.states = {
-        place: {rule: counts for rule, counts in states.items() if rule in selection.rules}
+        place: {rule: outcome for rule, outcome in states.items() if rule in selection.rules}
         for place, states in report.states.items()
     }
     kept = {place: ids & selection.rules for place, ids in report.open_rules.items()}

@@ -216,12 +216,13 @@ def _above(place: Place) -> list[Place]:
     return above
 
 
-_OF_COUNTS = (
-    (Outcome.VIOLATION.value, State.VIOLATED),
-    (Outcome.UNDETERMINED.value, State.UNDECIDED),
-    (Outcome.PASS.value, State.PASSED),
-    (Outcome.NOT_APPLICABLE.value, State.NOT_APPLICABLE),
-)
+_OF_OUTCOME: Mapping[Outcome | None, State] = {
+    Outcome.VIOLATION: State.VIOLATED,
+    Outcome.UNDETERMINED: State.UNDECIDED,
+    Outcome.PASS: State.PASSED,
+    Outcome.NOT_APPLICABLE: State.NOT_APPLICABLE,
+    None: State.NOTHING,
+}
 
 
 Weights = Mapping[tuple[str, str, str], State]
@@ -253,10 +254,9 @@ def _states(report: CheckReport, unit: Unit, weights: Weights) -> dict[str, Stat
     by_rule: dict[str, list[Finding]] = {}
     for finding in unit.findings:
         by_rule.setdefault(finding.rule, []).append(finding)
-    counted = report.states.get(unit.place, {})
-    for rule in sorted({*counted, *by_rule}, key=rule_key):
-        counts = counted.get(rule, Counter[str]())
-        state = next((state for outcome, state in _OF_COUNTS if counts[outcome]), State.NOTHING)
+    outcomes = report.states.get(unit.place, {})
+    for rule in sorted({*outcomes, *by_rule}, key=rule_key):
+        state = _OF_OUTCOME[outcomes.get(rule)]
         mine = [f for f in by_rule.get(rule, []) if f.outcome == Outcome.VIOLATION.value]
         if mine:
             state = _weighed(report, mine)

@@ -40,7 +40,7 @@ def write(report: CheckReport, out: TextIO, style: Style) -> None:
         for rule in sorted({*states, *findings}, key=rule_key):
             name = f"{rule} {names.get(rule, '')}".strip()
             case = ET.SubElement(suite, "testcase", name=legal(name), classname=legal(_dotted(place)))
-            _outcome(case, report, findings.get(rule, []), not_applicable=set(states.get(rule, ())) == _NOT_APPLICABLE)
+            _outcome(case, report, findings.get(rule, []), not_applicable=states.get(rule) is Outcome.NOT_APPLICABLE)
         _count(suite)
     for fault in report.faults:
         suite = ET.SubElement(root, "testsuite", name="checker")
@@ -55,9 +55,6 @@ def write(report: CheckReport, out: TextIO, style: Style) -> None:
     ET.indent(root)
     out.write('<?xml version="1.0" encoding="UTF-8"?>\n')
     out.write(ET.tostring(root, encoding="unicode") + "\n")
-
-
-_NOT_APPLICABLE = {Outcome.NOT_APPLICABLE.value}
 
 
 def legal(text: str) -> str:

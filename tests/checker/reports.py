@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections import Counter
 
-from rules import Evidence, Finding, Severity
+from rules import Evidence, Finding, Outcome, Severity
 from submission_checker.formats import FORMATS, Style
 from submission_checker.report import CheckReport, Fault, Place, Waived
 
@@ -61,13 +61,14 @@ def report_of(*findings: Finding, **changes: object) -> CheckReport:
     report.findings = list(findings)
     place = Place("closed", "acme", "fast-1", "checkpointing/llama3-8b")
     other = Place("closed", "globex", "slow-1", "checkpointing/llama3-8b")
+    passes, violated, idle = Outcome.PASS, Outcome.VIOLATION, Outcome.NOT_APPLICABLE
     report.states = {
-        place: {"4.3.5": Counter(violation=1), "4.3.2": Counter({"pass": 2}), "4.6.4": Counter(not_applicable=1)},
-        other: {"4.3.5": Counter({"pass": 1}), "4.3.2": Counter({"pass": 1}), "4.6.4": Counter(not_applicable=1)},
+        place: {"4.3.5": violated, "4.3.2": passes, "4.6.4": idle},
+        other: {"4.3.5": passes, "4.3.2": passes, "4.6.4": idle},
     }
     for states in report.states.values():
-        for rule, counts in states.items():
-            report.tally.setdefault(rule, Counter()).update(counts)
+        for rule, outcome in states.items():
+            report.tally.setdefault(rule, Counter())[outcome.value] += 1
     for name, value in changes.items():
         setattr(report, name, value)
     report.sort()
