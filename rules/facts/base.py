@@ -3,6 +3,10 @@
 A *fact model* describes one kind of subject (a run leaf, a workload, a system). Rules see its fields as CEL variables
 named ``namespace.field``; nothing else of a results tree or a command line reaches a rule. Each fact is either a value
 or an :class:`Absence`; a fact that is neither is a bug in the adapter and fails validation.
+
+All fact models together have 800 fields, and every start of a command pays for them. So their modules leave out ``from
+__future__ import annotations`` (pydantic evaluates text one by one), and the schema of a model is made when its first
+instance is, from the few forms that a fact's type can have.
 """
 
 from __future__ import annotations
@@ -10,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, PydanticUndefined, core_schema
 
@@ -99,7 +103,8 @@ class Source(_ByInstance):
 Fact = Union[T, Absence]  # noqa: UP007 - a generic alias needs it in Python 3.11
 """The annotation of a fact: a value of the given type, or the reason why there is none."""
 
-Int = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+_LEAST = -(2**63)
+Int = Annotated[int, Field(ge=_LEAST, lt=-_LEAST)]
 """An integer that CEL can hold."""
 Float = Annotated[float, Field(allow_inf_nan=False)]
 """A finite double: NaN compares false with everything and must never reach a rule."""
@@ -134,10 +139,63 @@ def fact(description: str, *, known: Known, unit: str = "") -> Any:
     return Field(description=description, json_schema_extra={"unit": unit, "known": known.value})
 
 
-class Record(BaseModel):
-    """An item of a list fact; rules see its fields as ``item.<field>``."""
+_SCHEMAS: Mapping[Any, CoreSchema] = {
+    str: core_schema.str_schema(),
+    bool: core_schema.bool_schema(),
+    int: core_schema.int_schema(),
+    float: core_schema.float_schema(),
+    Int: core_schema.int_schema(ge=_LEAST, lt=-_LEAST),
+    Float: core_schema.float_schema(allow_inf_nan=False),
+}
+_BOUNDED: Mapping[Any, Any] = {int: Int, float: Float}
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+def _schema(annotation: Any) -> CoreSchema:
+    """The schema of a type. Raises TypeError for a form that facts do not have."""
+    if annotation in _SCHEMAS:
+        return _SCHEMAS[annotation]
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Union:
+        return core_schema.union_schema([_schema(argument) for argument in arguments], mode="left_to_right")
+    if origin is Literal:
+        return core_schema.literal_schema(list(arguments))
+    if origin is list:
+        return core_schema.list_schema(_schema(arguments[0]))
+    if origin is tuple and arguments[1:] == (...,):
+        return core_schema.tuple_variable_schema(_schema(arguments[0]))
+    if origin is Mapping:
+        return core_schema.dict_schema(*map(_schema, arguments))
+    if isinstance(annotation, type) and origin is None:
+        return core_schema.is_instance_schema(annotation)
+    raise TypeError(f"a fact model cannot have a field of the type {annotation}")
+
+
+class _Model(BaseModel):
+    """What the two kinds of models below have in common."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The schema that pydantic would make in five times the time."""
+        fields = {}
+        for name, info in cls.model_fields.items():
+            # Of Int and Float, pydantic keeps type and bounds apart.
+            schema = _schema(_BOUNDED[info.annotation] if info.metadata else info.annotation)
+            if not info.is_required():
+                default = partial(info.get_default, call_default_factory=True)
+                schema = core_schema.with_default_schema(schema, default_factory=default)
+            fields[name] = core_schema.model_field(schema)
+        return core_schema.model_schema(
+            cls,
+            core_schema.model_fields_schema(fields, model_name=cls.__name__),
+            frozen=True,
+            config=core_schema.CoreConfig(title=cls.__name__, strict=True, extra_fields_behavior="forbid"),
+        )
+
+
+class Record(_Model):
+    """An item of a list fact; rules see its fields as ``item.<field>``."""
 
     @classmethod
     @cache
@@ -150,7 +208,7 @@ class Record(BaseModel):
         return getattr(self, name.partition(".")[2])
 
 
-class FactModel(BaseModel):
+class FactModel(_Model):
     """Base of all fact models.
 
     Class variables: ``subject`` is the name that rule entries use, ``namespace`` the prefix of its facts, ``parent``
@@ -159,8 +217,6 @@ class FactModel(BaseModel):
     Instances carry ``path``, the subject's place relative to the results directory (forward slashes; empty at launch),
     ``sources``, where each stated value was read, by field name, and ``below``, the subjects that lie in this one.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=True)
 
     subject: ClassVar[str] = ""
     namespace: ClassVar[str] = ""

@@ -1,7 +1,5 @@
 """Facts of checkpointing results: the run leaf and the workload directory (sections 4.3 to 4.7 of the rule book)."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from .base import Fact, FactModel, Float, Int, Known, Record, fact
@@ -168,6 +166,6 @@ class CheckpointingWorkload(FactModel):
     )
 
     @property
-    def runs(self) -> tuple[CheckpointingRun, ...]:
+    def runs(self) -> "tuple[CheckpointingRun, ...]":
         """The workload's leaves."""
         return tuple(child for child in self.below if isinstance(child, CheckpointingRun))

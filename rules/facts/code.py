@@ -1,7 +1,5 @@
 """Facts of code images and of what a submission says of its own making (sections 2.1.6, CHECK, PROV, EDN, RPT)."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from pydantic import BaseModel

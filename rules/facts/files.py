@@ -1,7 +1,5 @@
 """Facts about the files that an adapter reads from."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from .base import Known, Record, fact

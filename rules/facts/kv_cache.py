@@ -4,8 +4,6 @@ What is stated of single trials and ranks stands in records: a run of 200 client
 is named by its place in the leaf, ``option_2/trial_0/rank_1``.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from .base import Fact, FactModel, Float, Int, Known, Record, fact
@@ -235,7 +233,7 @@ class KvCacheRun(FactModel):
     files: Fact[list[LeafFile]] = fact("Files of the leaf that facts are read from.", known=Known.RUN)
 
     @property
-    def options(self) -> tuple[KvCacheOption, ...]:
+    def options(self) -> "tuple[KvCacheOption, ...]":
         """The run's Options."""
         return tuple(child for child in self.below if isinstance(child, KvCacheOption))
 

@@ -1,7 +1,5 @@
 """Facts of a system: what its description (``systems/<name>.yaml``) says, and what the runs on it saw."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from .base import Fact, FactModel, Float, Int, Known, Record, fact

@@ -1,7 +1,5 @@
 """Facts of a submitter's ``systems/`` directory as a whole; what single descriptions say are facts of their system."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from .base import Fact, FactModel, Int, Known, Record, fact

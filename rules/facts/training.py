@@ -1,7 +1,5 @@
 """Facts of training results: the run, datagen and datasize leaves, and their workload directory (section 3)."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from .base import Fact, FactModel, Float, Int, Known, Record, fact
@@ -298,6 +296,6 @@ class TrainingWorkload(FactModel):
     )
 
     @property
-    def runs(self) -> tuple[TrainingRun, ...]:
+    def runs(self) -> "tuple[TrainingRun, ...]":
         """The workload's run leaves in the order of their names."""
         return tuple(child for child in self.below if isinstance(child, TrainingRun))

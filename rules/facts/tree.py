@@ -3,8 +3,6 @@
 They tell what is where and how it is named, never what is in a result; rules 1.1 and 2.1.1 to 2.1.27 judge them.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from .base import Fact, FactModel, Float, Int, Known, Record, fact

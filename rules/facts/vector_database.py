@@ -1,7 +1,5 @@
 """Facts of vector-database results: the run leaf and the index directory that holds it (section 5 of the rule book)."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from .base import Fact, FactModel, Float, Int, Known, Record, fact
@@ -193,6 +191,6 @@ class VectorDatabaseWorkload(FactModel):
     files: Fact[list[LeafFile]] = fact("Files of the load that facts are read from.", known=Known.RUN)
 
     @property
-    def runs(self) -> tuple[VectorDatabaseRun, ...]:
+    def runs(self) -> "tuple[VectorDatabaseRun, ...]":
         """The workload's measured runs."""
         return tuple(child for child in self.below if isinstance(child, VectorDatabaseRun))
