@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -185,8 +185,18 @@ def rule_key(rule: str) -> tuple[Any, ...]:
     return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in rule.split("."))
 
 
-def as_json(report: CheckReport) -> Mapping[str, Any]:
+def as_json(report: CheckReport) -> dict[str, Any]:
     """The report as the contract of ``--format json`` has it."""
+    found = [finding_json(finding, report.waiver_of(finding)) for finding in report.findings]
+    return {key: found if key == FINDINGS else value for key, value in frame_json(report).items()}
+
+
+FINDINGS = "findings"
+"""The key of a report in JSON that holds most of it."""
+
+
+def frame_json(report: CheckReport) -> dict[str, Any]:
+    """All of the report but its findings; an empty list holds their place."""
     from . import __version__
     from .validation import validate
 
@@ -213,7 +223,7 @@ def as_json(report: CheckReport) -> Mapping[str, Any]:
         },
         "submissions": [submission_json(submission) for submission in validation.submissions],
         "not_checked": validation.not_checked,
-        "findings": [finding_json(finding, report.waiver_of(finding)) for finding in report.findings],
+        FINDINGS: [],
         "rules": {
             rule: {outcome.value: counts[outcome.value] for outcome in Outcome} for rule, counts in report.tally.items()
         },

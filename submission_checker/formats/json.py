@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from ..report import CheckReport, as_json
+from ..report import FINDINGS, CheckReport, finding_json, frame_json
 
 if TYPE_CHECKING:
     from . import Style
 
 
 def write(report: CheckReport, out: TextIO, style: Style) -> None:
-    """ASCII only, two spaces of indentation, keys in the order of the contract, a newline at the end."""
-    json.dump(as_json(report), out, indent=2, ensure_ascii=True, allow_nan=False)
-    out.write("\n")
+    """ASCII only, keys in the order of the contract, each finding on a line of its own, a newline at the end.
+
+    The findings, most of a report, are written one at a time: they are never all in memory a second time.
+    """
+    before = "{"
+    for key, value in frame_json(report).items():
+        out.write(f"{before}\n  {_text(key)}: ")
+        before = ","
+        if key == FINDINGS and report.findings:
+            _write_findings(report, out)
+        else:
+            out.write(_text(value, indent=2).replace("\n", "\n  "))
+    out.write("\n}\n")
+
+
+def _write_findings(report: CheckReport, out: TextIO) -> None:
+    before = "["
+    for finding in report.findings:
+        out.write(f"{before}\n    {_text(finding_json(finding, report.waiver_of(finding)))}")
+        before = ","
+    out.write("\n  ]")
+
+
+def _text(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, indent=indent)

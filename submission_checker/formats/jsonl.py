@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from rules import Finding
 
-from ..report import CheckReport, as_json, finding_json
+from ..report import FINDINGS, CheckReport, finding_json, frame_json
 
 if TYPE_CHECKING:
     from . import Style
@@ -32,12 +32,11 @@ class Stream:
 
     def close(self, report: CheckReport) -> None:
         """Write the summary: all of the report but its findings."""
-        self._line("summary", {key: value for key, value in as_json(report).items() if key != "findings"})
+        self._line("summary", {key: value for key, value in frame_json(report).items() if key != FINDINGS})
         self._out.flush()
 
     def _line(self, kind: str, content: Mapping[str, Any]) -> None:
-        json.dump({"type": kind, **content}, self._out, ensure_ascii=True, allow_nan=False)
-        self._out.write("\n")
+        self._out.write(json.dumps({"type": kind, **content}, ensure_ascii=True, allow_nan=False) + "\n")
 
 
 def write(report: CheckReport, out: TextIO, style: Style) -> None:
