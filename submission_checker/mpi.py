@@ -35,7 +35,7 @@ def ranks(edition: str) -> Iterator[Executor | None]:
     """The executor at rank 0; None at the other ranks, which have then done their part. Raises MpiError."""
     try:
         from mpi4py import MPI
-        from mpi4py.futures import MPICommExecutor
+        from mpi4py.futures import MPICommExecutor, _core
     except (ImportError, RuntimeError) as error:  # the latter where there is no MPI library
         raise MpiError(
             f"--executor mpi needs mpi4py and an MPI library: pip install 'mlpstorage-rules[mpi]' ({error})"
@@ -46,6 +46,10 @@ def ranks(edition: str) -> Iterator[Executor | None]:
         return
     with ExitStack() as stack:
         told = None
+        if MPI.Query_thread() == MPI.THREAD_MULTIPLE and _core.SharedPool is None:  # else the others do not get here
+            from .heartbeat import Heartbeat
+
+            stack.enter_context(Heartbeat(world))
         if world.Get_rank() == 0:
             told = stack.enter_context(_Lookout())
         else:
