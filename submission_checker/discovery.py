@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from sys import intern
 
 from mlpstorage.results import layout
 from mlpstorage.results.files import Root
@@ -325,7 +326,8 @@ class _Walker:
         for kind in sorted({kind for _, kind in told}):
             names = tuple(name for name, its_kind in told if its_kind == kind)
             obstacles.append(Obstacle(path, kind, names, in_leaf=in_leaf))
-        return Entries(path, tuple(directories), tuple(files), tuple(special))
+        # Most names are the same in every leaf; kept once, the listing of a large tree stays small.
+        return Entries(path, tuple(map(intern, directories)), tuple(map(intern, files)), tuple(special))
 
     @staticmethod
     def _bounded(path: str, directories: Sequence[str], obstacles: list[Obstacle]) -> Sequence[str]:
