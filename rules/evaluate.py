@@ -89,21 +89,14 @@ class Evaluator:
         tally: dict[str, Counter[str]] = {}
         outcomes: list[tuple[str, str, Outcome]] = []
         for rule in self._rules:
-            for model, clauses in rule.by_subject.items():
+            counts: Counter[str] = Counter()
+            for model in rule.by_subject:
                 for scope in self._scopes.get(model, ()):
-                    recall = self._recalls.get((rule.id, model))
-                    if recall is None:
-                        recall = self._recalls[rule.id, model] = Recall(clauses, scope)
-                    key = recall.key(scope, division)
-                    outcome = recall.memory.get(key)
-                    if outcome is None:
-                        outcome, bare = said.add(rule, scope, self.results(rule, scope, division))
-                        if bare:
-                            recall.memory.keep(key, outcome)
-                    if rule.id not in tally:
-                        tally[rule.id] = Counter()
-                    tally[rule.id][outcome.value] += 1
+                    outcome = self._outcome(rule, model, scope, said)
+                    counts[outcome] += 1
                     outcomes.append((scope.chain[0].path, rule.id, outcome))
+            if counts:
+                tally[rule.id] = counts
         return Evaluation(
             division,
             tuple(sorted(said.findings.values(), key=lambda finding: finding.sort_key)),
@@ -114,6 +107,19 @@ class Evaluator:
             tuple(self._faults),
             tuple(outcomes),
         )
+
+    def _outcome(self, rule: CompiledRule, model: type[FactModel], scope: Scope, said: _Said) -> Outcome:
+        """What the rule says of one subject, remembered if that is all there is to say; the rest goes to ``said``."""
+        recall = self._recalls.get((rule.id, model))
+        if recall is None:
+            recall = self._recalls[rule.id, model] = Recall(rule.by_subject[model], scope)
+        key = recall.key(scope, said.division)
+        outcome = recall.memory.get(key)
+        if outcome is None:
+            outcome, bare = said.add(rule, scope, self.results(rule, scope, said.division))
+            if bare:
+                recall.memory.keep(key, outcome)
+        return outcome
 
     def _judge(self, rule: CompiledRule, clause: CompiledClause, scope: Scope) -> list[Judgement]:
         """A rule that breaks is told apart from a subject that fails, and the other rules go on."""
