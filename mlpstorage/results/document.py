@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import yaml
@@ -20,6 +21,7 @@ from pydantic_core import from_json, to_json
 from rules.facts import Absence, Reason, Source
 
 from .files import MAX_JSON_BYTES, MAX_YAML_BYTES, Content, Root, State
+from .partial import Skimmer
 from .text import clean, shorten
 
 try:
@@ -269,14 +271,17 @@ def as_utc_time(value: Any) -> datetime:
 # Parsing.
 
 
-def read_json(root: Root, path: str, *, placeholder: str = "", keep: bool = False) -> Document:
+def read_json(
+    root: Root, path: str, *, placeholder: str = "", skimmer: Skimmer | None = None, keep: bool = False
+) -> Document:
     """A JSON file whose top level is an object. Never raises for bad content.
 
-    ``placeholder``: the cause id if the content was pruned (one for all files of a leaf). ``keep``: the next reader of
-    the file gets this document, so that it is parsed once.
+    ``placeholder``: the cause id if the content was pruned (one for all files of a leaf). ``skimmer``: what of it is
+    read, instead of all. ``keep``: the next reader of the file gets this document, so that it is parsed once.
     """
     kept: Document | None = root.kept.pop(path, None)
-    document = kept or _document(root.read(path, MAX_JSON_BYTES), path, placeholder, _parse_json)
+    parse = _parse_json if skimmer is None else partial(_skim_json, skimmer)
+    document = kept or _document(root.read(path, MAX_JSON_BYTES), path, placeholder, parse)
     if keep:
         root.kept[path] = document
     return document
@@ -304,6 +309,12 @@ def _document(content: Content, path: str, placeholder: str, parse: Callable[[by
         return Document(shown, "ok", cause, data=parse(content.data))
     except _BadContentError as problem:
         return Document(shown, problem.state, cause, str(problem))
+
+
+def _skim_json(skimmer: Skimmer, data: bytes) -> dict[str, Any]:
+    _check_encoding(data)
+    value = skimmer.read(data)
+    return _parse_json(data) if value is None else value
 
 
 def _parse_json(data: bytes) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from mlpstorage.results.document import (
     Reading,
     as_local_time,
     as_text,
-    read_json,
     read_yaml,
 )
 from mlpstorage.results.files import Root
@@ -26,6 +25,7 @@ from rules.facts import Absence, Source
 
 from ..discovery import Leaf
 from .common import Role
+from .leaf_json import placeholder_of, read_leaf_json
 
 _METADATA = re.compile(r"checkpointing_.*_metadata\.json")
 _STEP = re.compile(r"(save|load)_ckpt[0-9]+")
@@ -51,11 +51,13 @@ class Step:
 class LeafDocuments:
     """Opens the files of a leaf. Absences of a pruned file carry one cause for the whole leaf."""
 
+    family = layout.CHECKPOINTING
+
     def __init__(self, root: Root, leaf: Leaf) -> None:
         self._root = root
         self.leaf = leaf
         self.path = clean(leaf.path)
-        self._placeholder = f"placeholder:{self.path}"
+        self._placeholder = placeholder_of(leaf.path)
         self._logs: list[Document] = []
         self.metadata = self._json(self._metadata_name())
         self.summary = self._json(layout.SUMMARY)
@@ -71,7 +73,7 @@ class LeafDocuments:
         return others[0] if wanted not in others and len(others) == 1 else wanted
 
     def _json(self, name: str) -> Document:
-        return read_json(self._root, f"{self.leaf.path}/{name}", placeholder=self._placeholder)
+        return read_leaf_json(self._root, self.leaf, name, self.family)
 
     def _yaml(self, name: str) -> Document:
         return read_yaml(self._root, f"{self.leaf.path}/{name}", placeholder=self._placeholder)

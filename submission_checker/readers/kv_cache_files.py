@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from mlpstorage.results import layout
-from mlpstorage.results.document import Document, Found, Reading, as_int, read_json
+from mlpstorage.results.document import Document, Found, Reading, as_int
 from mlpstorage.results.files import MAX_LOG_BYTES, Root
 from mlpstorage.results.text import clean
 from rules.facts import Absence, Reason, Source
@@ -18,6 +18,7 @@ from ..discovery import Leaf
 from .common import Role
 from .kv_cache_commands import Banner, Command, as_command, last_saved, parse_banner, parse_command
 from .kv_cache_ranks import OptionDirectory, read_options
+from .leaf_json import placeholder_of, read_leaf_json
 
 MAX_RANKS = 20_000
 """Clients of a run; the largest real one has 204."""
@@ -49,7 +50,7 @@ class RunFiles:
         self._root = root
         self.leaf = leaf
         self.path = clean(leaf.path)
-        self.placeholder = f"placeholder:{self.path}"
+        self.placeholder = placeholder_of(leaf.path)
         self.metadata_names = [clean(name) for name in leaf.files if _METADATA.fullmatch(name)]
         self.metadata = self._json(self._metadata_name())
         self.older = [name for name in leaf.files if _OLDER_SUMMARY.fullmatch(name)]
@@ -63,7 +64,7 @@ class RunFiles:
         }
 
     def _json(self, name: str) -> Document:
-        return read_json(self._root, f"{self.leaf.path}/{name}", placeholder=self.placeholder)
+        return read_leaf_json(self._root, self.leaf, name, layout.KV_CACHE)
 
     def _metadata_name(self) -> str:
         """The name with the leaf's time stamp; in a renamed leaf the only other one there is."""

@@ -19,7 +19,6 @@ from mlpstorage.results.document import (
     as_float,
     as_int,
     first_of,
-    read_json,
 )
 from mlpstorage.results.files import Root
 from mlpstorage.results.layout import leaf_time
@@ -27,6 +26,8 @@ from mlpstorage.results.text import clean
 from rules.derived.kv_cache import RankResult, name_of
 from rules.facts import Absence, Reason
 from rules.facts.kv_cache import ExtraResult
+
+from .leaf_json import read_rank_result
 
 _OPTION = re.compile(r"option_([0-9]{1,4})")
 _TRIAL = re.compile(r"trial_([0-9]{1,4})")
@@ -128,8 +129,7 @@ def _read_rank(root: Root, leaf: str, path: str, place: tuple[int, int, int], op
     started = leaf_time(match[1]) if match and place[2] == 0 else None
     if started is not None:
         option.starts[place[1]] = started
-    placeholder = f"placeholder:{clean(leaf)}"
-    document = read_json(root, f"{path}/{names[0]}", placeholder=placeholder)
+    document = read_rank_result(root, leaf, f"{path}/{names[0]}")
     if document.state == "placeholder":
         option.placeholder = document.absence()
         option.pruned.add(key)

@@ -36,6 +36,8 @@ STDOUT_LOG = f"{layout.TRAINING}_run.stdout.log"
 class TrainingDocuments(LeafDocuments):
     """Opens the files of a training leaf."""
 
+    family = layout.TRAINING
+
     def __init__(self, root: Root, leaf: Leaf) -> None:
         super().__init__(root, leaf)
         self.metadata_found = self.metadata.state != "missing"

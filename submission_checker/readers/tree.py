@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
 from mlpstorage.results import layout
-from mlpstorage.results.document import Document, Found, Reading, first_of, read_json
+from mlpstorage.results.document import Document, Found, Reading, first_of
 from mlpstorage.results.files import Root
 from mlpstorage.results.images import IMAGE_PREFIX, LEGACY, POOL, POOL_MARKER
 from mlpstorage.results.text import clean
@@ -20,6 +20,7 @@ from rules.tables import reference_rows
 from .. import discovery
 from ..discovery import RESULTS, SYSTEMS, UNLISTED, CommandDirectory, Entries, Leaf, Listing, Stray
 from .common import put
+from .leaf_json import read_leaf_json
 
 MAX_RECORDS = 500
 """Entries of one kind of one directory that rules are asked about; a last record says how many more there are."""
@@ -265,7 +266,7 @@ class _LeafReader:
             return Document(clean(path), "refused", f"{UNLISTED}:{self.path}", self.leaf.problem)
         if name not in self.leaf.files and name not in self.leaf.directories:
             return Document(clean(path), "missing", f"file:{clean(path)}", "there is no such file")
-        return read_json(root, path, placeholder=f"placeholder:{self.path}", keep=True)
+        return read_leaf_json(root, self.leaf, name, self.family, keep=True)
 
     @property
     def accelerator(self) -> str:

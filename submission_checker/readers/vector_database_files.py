@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from mlpstorage.results import layout
-from mlpstorage.results.document import Document, Found, Reading, read_json
+from mlpstorage.results.document import Document, Found, Reading
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived.vector_database import Batch
@@ -17,6 +17,7 @@ from rules.facts import Absence, Reason
 from ..discovery import Leaf
 from .code_pointer import read_pointer
 from .common import Role
+from .leaf_json import placeholder_of, read_leaf_json
 from .vector_database_logs import LoadLog, RunLog, read_batches, read_load_log, read_run_log, statistics_in
 
 T = TypeVar("T")
@@ -48,7 +49,7 @@ class LeafDocuments:
         self._root = root
         self.leaf = leaf
         self.path = clean(leaf.path)
-        self._placeholder = f"placeholder:{self.path}"
+        self._placeholder = placeholder_of(leaf.path)
         self._logs = logs
         self.metadata = self.json(self._metadata_name())
         self.summary = self.json(layout.SUMMARY)
@@ -61,7 +62,7 @@ class LeafDocuments:
 
     def json(self, name: str) -> Document:
         """A JSON file of the leaf."""
-        return read_json(self._root, f"{self.leaf.path}/{name}", placeholder=self._placeholder)
+        return read_leaf_json(self._root, self.leaf, name, layout.VECTOR_DATABASE)
 
     @cached_property
     def log(self) -> Found[str]:
