@@ -20,7 +20,9 @@ from .matrix_view import Grid, MatrixView
 from .outcomes import Evaluation, Outcome, Severity
 
 WORKLOAD = "training"
-LEGEND = "C closed and open   O open   t passed by the tool itself (noted if typed)   n noted, no effect   - nowhere"
+LEGEND = """\
+C closed and open   O open   - nowhere
+t passed by the tool itself (noted if typed)   n noted, no effect"""
 _BASE = "unet3d"
 _PARAMETER_RULES = ("3.6.2", "3.6.3")
 _SAMPLES = ("1", "true")

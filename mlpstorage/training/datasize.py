@@ -6,6 +6,8 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from textwrap import wrap
 from typing import Any
 
 import rules
@@ -22,6 +24,10 @@ SECTION = "3"
 """The section of the book that judges training."""
 SUBFOLDERS = 0
 """A sizing prescribes no subfolders; a run may use as many as its dataset was generated with (3.3.1)."""
+_MAX_BYTES = 2**63 - 1
+"""What a file offset and the facts of a rule can count."""
+_WIDTH = 80
+_INDENT = 13
 _LATER = Absence("later", Reason.LATER, detail="not known before the run")
 
 
@@ -57,13 +63,18 @@ def compute(request: Request) -> Sizing:
     template = derived.template(request.model, request.accelerator)
     if template is None:
         raise UsageError(f"no workload template for {request.model} on {request.accelerator}")
-    return derived.size_dataset(
+    sizing = derived.size_dataset(
         request.max_accelerators,
         template.batch_size,
         template.samples_per_file,
         template.record_length,
         request.memory_bytes,
     )
+    if sizing.bytes > _MAX_BYTES:
+        raise UsageError(
+            f"the dataset would have {sizing.files} files of {sizing.bytes} bytes; no filesystem holds them"
+        )
+    return sizing
 
 
 def facts(request: Request, sizing: Sizing) -> TrainingDatasize:
@@ -128,34 +139,50 @@ def document(edition: str, request: Request, sizing: Sizing, evaluation: Evaluat
 
 def explain(edition: str, request: Request, sizing: Sizing, evaluation: Evaluation | None) -> list[str]:
     """The answer as lines of text."""
-    hosts = f"{request.num_client_hosts} client host{'s' if request.num_client_hosts > 1 else ''}"
-    memory = f"{derived.decimal_text(request.host_memory_gib)} GiB"
+    memory = f"{_plain(request.host_memory_gib)} GiB"
     if request.measured_memory_gib is not None:
-        measured = derived.decimal_text(request.measured_memory_gib)
-        memory += f" declared and {measured} GiB measured memory (the larger counts)"
+        memory += f" (measured: {_plain(request.measured_memory_gib)} GiB; the larger counts)"
+    length = f"{derived.decimal_text(sizing.record_length)} bytes"
     lines = [
-        f"Smallest dataset for {request.model} on up to {request.max_accelerators} {request.accelerator}, "
-        f"{hosts} of {memory}; {request.division}, edition {edition}",
+        f"Smallest dataset for {request.model} on {request.accelerator} ({request.division}, edition {edition})",
         "",
-        f"  by steps   {sizing.steps_text} files",
-        f"  by memory  {sizing.memory_text} files",
-        f"  the larger one counts, rounded up: {sizing.governs}",
+        f"  runs       up to {_counted(request.max_accelerators, 'accelerator')}",
+        f"  clients    {_counted(request.num_client_hosts, 'host')} of {memory}",
+        f"  template   batch size {sizing.batch_size}, {_counted(sizing.samples_per_file, 'sample')} in a file, "
+        f"{length} a sample",
+        "",
+        *_term("by steps", sizing.steps_text),
+        *_term("by memory", sizing.memory_text),
+        f"  larger     {sizing.governs}, rounded up to whole files",
         "",
         f"  dataset.num_files_train       {sizing.files}",
         f"  dataset.num_subfolders_train  {SUBFOLDERS}",
         f"  total size                    {sizing.bytes} bytes ({sizing.bytes / 2**40:.2f} TiB)",
         "",
-        f"Generate at least {sizing.files} files. Subfolders may be chosen then; the runs use the same.",
+        f"Generate at least {sizing.files} files. Runs use the subfolders that datagen made.",
     ]
     for finding in _shown(evaluation):
-        lines += [
-            "",
-            f"{finding.severity.upper()} {finding.rule} {finding.name}: {finding.message}",
-            f"  {finding.remedy}",
-        ]
+        told = f"{finding.severity.upper()} {finding.rule} {finding.name}: {finding.message}"
+        lines += ["", *wrap(told, _WIDTH, subsequent_indent="  "), f"  {finding.remedy}"]
     if request.division == "whatif":
         lines.append("whatif: not for submission")
     return lines
+
+
+def _term(name: str, computation: str) -> list[str]:
+    """One term of the formula: its numbers, and on a line of its own what they give."""
+    numbers, _, result = computation.rpartition(" = ")
+    return [f"  {name:<{_INDENT - 2}}{numbers}", f"{'':<{_INDENT}}= {result} files"]
+
+
+def _plain(value: Fraction) -> str:
+    """The decimal number that was written, without zeros at its end."""
+    text = derived.decimal_text(value, digits=9)
+    return text.rstrip("0") if "." in text else text
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' if count > 1 else ''}"
 
 
 def _shown(evaluation: Evaluation | None) -> list[rules.Finding]:

@@ -16,11 +16,13 @@ from ..checkpointing.exits import UsageError
 ENV_EDITION = "MLPSTORAGE_EDITION"
 MAX_COUNT = 2**31 - 1
 """MPI counts ranks with a C int."""
-_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+MAX_GIB = 10**9
+_NUMBER = re.compile(r"[0-9]{1,30}(\.[0-9]{1,9})?")
 
 EPILOG = """\
-GB is 2^30 bytes, as the benchmark means it. The dataset must hold for every run, so that the memory is that of all
-client hosts; where a measured and a declared size are given, the larger one counts.
+GB is 2^30 bytes, as the benchmark means it. The dataset must hold for every
+run, so that the memory is that of all client hosts; where a measured and a
+declared size are given, the larger one counts.
 
 exit status: 0 computed, 1 a rule forbids the combination, 2 the command line is wrong
 """
@@ -110,4 +112,6 @@ def _memory(option: str, text: str) -> Fraction:
     """GiB as the decimal number that was written."""
     if not _NUMBER.fullmatch(text.strip()) or Fraction(text.strip()) <= 0:
         raise UsageError(f"{option}: {text!r} is not a positive number of GiB, such as 376 or 755.5")
+    if Fraction(text.strip()) > MAX_GIB:
+        raise UsageError(f"{option}: {text} GiB are more than a host can have; at most {MAX_GIB} are accepted")
     return Fraction(text.strip())

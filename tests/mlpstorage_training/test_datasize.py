@@ -7,6 +7,7 @@ import json
 import pytest
 
 from mlpstorage.cli import main
+from rules.tables import reference_rows
 
 ARGUMENTS = {
     "--model": "unet3d",
@@ -67,14 +68,41 @@ def test_text_explains_both_terms(capsys):
     assert main(words()) == 0
     text = capsys.readouterr().out
     for part in (
-        "500 steps x 7 x 60 accelerators / 1 = 210000 files",
-        "5 x 6055903887360 bytes (5640.0000 GiB) / (146600628 bytes x 1) = 206544.27 files",
+        "closed, edition 3.0",
+        "up to 60 accelerators",
+        "15 hosts of 376 GiB",
+        "batch size 7, 1 sample in a file, 146600628 bytes a sample",
+        "500 steps x 7 x 60 accelerators / 1\n             = 210000 files",
+        "5 x 6055903887360 bytes (5640.0000 GiB) / (146600628 bytes x 1)\n             = 206544.27 files",
         "dataset.num_files_train       210000",
         "dataset.num_subfolders_train  0",
         "30786131880000 bytes (28.00 TiB)",
-        "edition 3.0",
     ):
         assert part in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    "row", [*reference_rows("training-templates").values()], ids=lambda row: f"{row['model']}_{row['accelerator']}"
+)
+@pytest.mark.parametrize("division", ["closed", "open", "whatif"])
+def test_every_template_fits_on_a_screen_and_says_the_same_in_both_formats(capsys, division, row):
+    chosen = words(division, model=row["model"], accelerator_type=row["accelerator"])
+    code = main(chosen)
+    text = capsys.readouterr().out
+    assert main([*chosen, "--format", "json"]) == code
+    found = json.loads(capsys.readouterr().out)
+    assert max(map(len, text.splitlines())) <= 80
+    assert f"dataset.num_files_train       {found['num_files_train']}\n" in text
+    assert f"{found['total_disk_bytes']} bytes" in text
+    submittable = f"{row['model']}_{row['accelerator']}" in ("unet3d_b200", "retinanet_b200", "retinanet_mi355")
+    assert code == (0 if submittable or division == "whatif" else 1)
+    assert [finding["rule"] for finding in found["findings"]] == ["X3.3"] * code
+
+
+def test_text_shows_declared_and_measured_memory_as_they_were_written(capsys):
+    assert main(words(measured_host_memory_in_gb="380.1250")) == 0
+    assert "15 hosts of 376 GiB (measured: 380.125 GiB; the larger counts)\n" in capsys.readouterr().out
 
 
 def test_the_division_may_stand_first(capsys):
@@ -108,6 +136,16 @@ def test_whatif_sizes_every_template_and_judges_nothing(capsys):
         ({"client_host_memory_in_gb": "nan"}, "--client-host-memory-in-gb"),
         ({"client_host_memory_in_gb": "0"}, "--client-host-memory-in-gb"),
         ({"client_host_memory_in_gb": None}, "--client-host-memory-in-gb"),
+        ({"client_host_memory_in_gb": "-5"}, "is not a positive number of GiB"),
+        ({"client_host_memory_in_gb": "99999999999999"}, "more than a host can have"),
+        (
+            {
+                "client_host_memory_in_gb": "1000000000",
+                "num_client_hosts": "2147483647",
+                "max_accelerators": "2147483647",
+            },
+            "no filesystem holds them",
+        ),
         ({"edition": "9.9"}, "no edition '9.9'"),
     ],
 )
