@@ -17,7 +17,7 @@ from . import __version__, effect
 from .compare import command as compare
 from .compare.command import CompareUsageError
 from .discovery import NothingToCheckError
-from .executors import Executor, MpiError, Processes, is_first_rank
+from .executors import Executor, MpiError, Processes
 from .formats import FORMATS, Style
 from .location import is_inside, locate
 from .outputs import AddFile, AddFormat, OutputError, Writers, outputs_of
@@ -55,8 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         UsageError, OutputError, NothingToCheckError, UnknownRuleIdError, WaiversError, EarlierReportError,
         CompareUsageError, rules.UnknownEditionError, MpiError,
     ) as error:  # fmt: skip
-        if getattr(arguments, "executor", "") != "mpi" or is_first_rank():  # all ranks meet it, and one says so
-            print(f"submission-checker: {clean(str(error))}", file=sys.stderr)
+        print(f"submission-checker: {clean(str(error))}", file=sys.stderr)
         return Exit.NOT_CHECKED
     except KeyboardInterrupt:
         print("submission-checker: interrupted; nothing was concluded", file=sys.stderr)

@@ -37,16 +37,6 @@ AnyTask = TypeVar("AnyTask", bound=Task)
 Result = TypeVar("Result")
 
 
-RANK = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID", "SLURM_PROCID")
-"""Where launchers tell a process its rank."""
-
-
-def is_first_rank() -> bool:
-    """Whether this is the rank that speaks, as far as its environment tells; for what happens before MPI starts."""
-    told = [os.environ[name] for name in RANK if name in os.environ]
-    return not told or told[0] == "0"
-
-
 class MpiError(Exception):
     """MPI cannot be used here; the text says why and what to do."""
 

