@@ -36,7 +36,7 @@ def _adapter(cell_type: str) -> TypeAdapter[Any]:
 class Column(BaseModel):
     """Declaration of one column, or of one scalar of a limits table."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     type: Literal["int", "float", "str", "bool", "list[int]", "list[str]"]
     description: str
@@ -56,7 +56,7 @@ class Column(BaseModel):
 class Table(BaseModel):
     """One table. ``key`` names the facts that select a row; without rows the columns hold one value each."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     name: str
     kind: Literal["reference", "limits"]

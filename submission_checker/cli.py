@@ -13,9 +13,8 @@ from enum import IntEnum
 import rules
 from mlpstorage.results.text import clean
 
-from . import __version__, effect
-from .compare import command as compare
-from .compare.command import CompareUsageError
+from . import __version__
+from .compare import CompareUsageError
 from .discovery import NothingToCheckError
 from .executors import Executor, MpiError, Processes
 from .formats import FORMATS, Style
@@ -73,10 +72,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _command(words: list[str]) -> tuple[argparse.ArgumentParser, Callable[[argparse.Namespace], int]]:
     """The command that the first word names, which is taken off; without one, the check of a tree."""
-    commands = {"compare": (compare.parser, compare.run), "effect": (effect.parser, effect.run)}
-    if words[:1] and words[0] in commands:
-        make, run = commands[words.pop(0)]
-        return make(), run
+    if words[:1] == ["compare"]:
+        from .compare import command as compare
+
+        del words[0]
+        return compare.parser(), compare.run
+    if words[:1] == ["effect"]:
+        from . import effect
+
+        del words[0]
+        return effect.parser(), effect.run
     return _parser(), _run
 
 

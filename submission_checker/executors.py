@@ -5,15 +5,16 @@ What comes out is in the order of the tasks, whoever did them and whenever, so t
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 IN_FLIGHT = 16
 """Tasks for each process that are handed out or done before their turn: enough to work on beside a large one."""
@@ -87,6 +88,9 @@ class Processes:
         if processes <= 1:
             yield from map(work, tasks)
             return
+        import multiprocessing
+        from concurrent.futures import ProcessPoolExecutor
+
         pool = ProcessPoolExecutor(processes, multiprocessing.get_context(_start_method()), _die_silently)
         try:
             yield from in_order(pool, processes, work, tasks)
@@ -99,6 +103,8 @@ def in_order(pool: Pool, workers: int, work: Callable[[AnyTask], Result], tasks:
 
     Raises WorkerLostError, after all results that there are, where the pool breaks.
     """
+    from concurrent.futures import BrokenExecutor
+
     large = _large(tasks, workers)
     rest = (number for number in range(len(tasks)) if number not in large)
     order = chain(large, rest)

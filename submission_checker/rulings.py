@@ -43,7 +43,7 @@ class WaiversError(ValueError):
 class _Entry(BaseModel):
     """One entry of the file as it is written."""
 
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, defer_build=True)
 
     rule: str = Field(min_length=1)
     path: str = Field(min_length=1)

@@ -37,7 +37,7 @@ Edition = Annotated[str, BeforeValidator(_as_text)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
 
 class SystemEntry(_Part):

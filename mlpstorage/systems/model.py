@@ -136,7 +136,7 @@ def _optional(description: str, example: Any = None) -> Any:
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Architecture(_Part):

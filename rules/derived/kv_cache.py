@@ -7,7 +7,6 @@ not known is an :class:`~rules.facts.Absence`, and a derived fact passes on the 
 from __future__ import annotations
 
 import itertools
-import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -334,7 +333,9 @@ def observed_delay(
             if earlier is not None and later is not None
         ]
         if steps:
-            found.append((following[0] - times[-1]).total_seconds() - statistics.median(steps))
+            from statistics import median
+
+            found.append((following[0] - times[-1]).total_seconds() - median(steps))
     return min(found) if found else None
 
 

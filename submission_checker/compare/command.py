@@ -11,16 +11,13 @@ from mlpstorage.results.text import clean
 from ..location import is_inside
 from ..outputs import Sink
 from ..selection import split_list
+from . import CompareUsageError
 from .judge import Comparison, Verdict, compare
 from .output import as_html, as_json, as_text
 from .subjects import NotARunError, read_subject
 
 _FORMATS = {"text": as_text, "json": as_json, "html": as_html}
 INSIDE, OUTSIDE, NOT_COMPARED = 0, 1, 2
-
-
-class CompareUsageError(ValueError):
-    """The command line asks for something that cannot be done."""
 
 
 def parser() -> argparse.ArgumentParser:

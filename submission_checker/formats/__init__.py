@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from typing import TextIO
 
 from ..report import CheckReport
-from . import csv, github, html, json, jsonl, junit, markdown, sarif, text
+from . import jsonl
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +26,14 @@ Format = Callable[[CheckReport, TextIO, Style], None]
 STREAMS: dict[str, type[jsonl.Stream]] = {"jsonl": jsonl.Stream}
 """Formats that can write findings before the report is complete."""
 
+
+def _write(module: str, report: CheckReport, out: TextIO, style: Style) -> None:
+    """Import the one module that is asked for, and write with it."""
+    import_module(f".{module}", __package__).write(report, out, style)
+
+
 FORMATS: dict[str, Format] = {
-    "text": text.write,
-    "json": json.write,
-    "jsonl": jsonl.write,
-    "sarif": sarif.write,
-    "junit": junit.write,
-    "github": github.write,
-    "csv": csv.write,
-    "markdown": markdown.write,
-    "html": html.write,
+    name: partial(_write, name)
+    for name in ("text", "json", "jsonl", "sarif", "junit", "github", "csv", "markdown", "html")
 }
+"""Each is the function ``write`` of the module of its name."""
