@@ -35,13 +35,13 @@ class Clause(_Strict):
     """One judgement. Exactly one of ``require`` and ``present`` is given; everything else narrows or explains it."""
 
     subject: str = ""
-    divisions: list[JudgedDivision] = Field(default_factory=list)
-    editions: list[str] = Field(default_factory=list)
+    divisions: list[JudgedDivision] = []
+    editions: list[str] = []
     """Editions that have the clause; empty: all."""
     severity: Severity | dict[str, Severity] | None = None
     each: str = ""
     """A list fact: every record is judged by itself, as ``item.*``."""
-    let: dict[str, str] = Field(default_factory=dict)
+    let: dict[str, str] = {}
     """Named sub-expressions, each may use those before it."""
     when: str = ""
     """The clause applies only where this is true; false wins over unknown."""
@@ -52,7 +52,7 @@ class Clause(_Strict):
     """Not applicable where the tool that wrote the leaf could not record this fact."""
     if_not_recorded: str = ""
     """Applicable only there."""
-    unless: list[str] = Field(default_factory=list)
+    unless: list[str] = []
     """Sibling clauses: this one does not apply where one of them is violated."""
     at: str = ""
     """CEL text: the path that a finding stands at, instead of the subject's."""
@@ -88,7 +88,7 @@ class Variant(_Strict):
     """How an entry differs in one edition."""
 
     statement: str = ""
-    clauses: dict[str, ClausePatch] = Field(default_factory=dict)
+    clauses: dict[str, ClausePatch] = {}
 
 
 class Example(_Strict):
@@ -99,19 +99,19 @@ class Example(_Strict):
     """
 
     base: str
-    given: dict[str, Any] = Field(default_factory=dict)
+    given: dict[str, Any] = {}
     """Full fact name to value; null removes the fact, ``{absent: reason}`` says why."""
     division: JudgedDivision = "closed"
-    editions: list[str] = Field(default_factory=list)
+    editions: list[str] = []
     """Editions that the example speaks of; empty: all that have the rule."""
     why: str = ""
     passes: bool | ClauseKeys = Field(default=False, alias="pass")
-    fail: ClauseKeys = Field(default_factory=list)
-    note: ClauseKeys = Field(default_factory=list)
+    fail: ClauseKeys = []
+    note: ClauseKeys = []
     """Info clauses that fire."""
-    skip: ClauseKeys = Field(default_factory=list)
+    skip: ClauseKeys = []
     """Clauses that do not apply."""
-    unknown: ClauseKeys = Field(default_factory=list)
+    unknown: ClauseKeys = []
     """Clauses that cannot be decided."""
 
     @model_validator(mode="after")
@@ -128,7 +128,7 @@ class Equivalent(_Strict):
 
     mutant: str
     reason: str
-    editions: list[str] = Field(default_factory=list)
+    editions: list[str] = []
 
 
 _INLINE = frozenset(Clause.model_fields) - {"subject", "divisions", "editions", "severity"}
@@ -141,20 +141,20 @@ class Rule(_Strict):
     name: str
     subject: str
     divisions: list[JudgedDivision] = ["closed", "open"]
-    editions: list[str] = Field(default_factory=list)
+    editions: list[str] = []
     severity: Severity | dict[str, Severity] = Severity.ERROR
     own: bool = False
     """A rule of this project that the published book does not have."""
     statement: str
     rationale: str = ""
-    notes: list[str] = Field(default_factory=list)
+    notes: list[str] = []
     fold: str = ""
     """Namespace of the subject whose path merged findings carry, e.g. ``workload``."""
     clauses: dict[str, Clause]
-    variants: dict[str, Variant] = Field(default_factory=dict)
+    variants: dict[str, Variant] = {}
     examples: list[Example] | None = None
     """None where they were left out: see ``LoadedSection.examples``."""
-    equivalent: list[Equivalent] = Field(default_factory=list)
+    equivalent: list[Equivalent] = []
 
     @model_validator(mode="before")
     @classmethod
@@ -220,7 +220,7 @@ class Section(_Strict):
     tables: list[str]
     baselines: str
     headings: dict[str, str]
-    defaults: Defaults = Field(default_factory=Defaults)
+    defaults: Defaults = Defaults()
     rules: list[Rule]
 
 
@@ -231,7 +231,7 @@ class Baseline(_Strict):
     title: str
     like: str = ""
     """Another baseline whose facts this one starts from."""
-    facts: dict[str, Any] = Field(default_factory=dict)
+    facts: dict[str, Any] = {}
 
 
 class Baselines(_Strict):

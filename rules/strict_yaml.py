@@ -8,7 +8,7 @@ What could change the meaning of a predicate unseen is refused: explicit tags (`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ except ImportError:  # libyaml is optional in PyYAML
 PREDICATE_KEYS = frozenset({"require", "when", "at", "applies"})
 """Keys whose value is CEL: one line, or a literal block, in a block mapping."""
 _QUOTED = frozenset({"'", '"', "|", ">"})
+_NULLS = frozenset({"null", "~", ""})
 PREDICATE_MAPPINGS = frozenset({"let"})
 """Keys whose value is a mapping of such texts."""
 
@@ -54,7 +55,7 @@ def load(path: Path, leave_out: str = "") -> Document:
         text = path.read_text(encoding="utf-8")
         if leave_out:
             text = _without(leave_out, text)
-        data = _Reader(path, yaml.parse(text, Loader=_Loader), lines).document()
+        data = _Reader(path, text, lines).document()
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise RuleLoadError(f"not YAML: {error.problem}", path, line) from error
@@ -74,9 +75,9 @@ def _without(key: str, text: str) -> str:
 class _Reader:
     """Builds the data from the parser's events, which still show what a later stage has forgotten."""
 
-    def __init__(self, path: Path, events: Iterator[yaml.Event], lines: dict[tuple[str | int, ...], int]) -> None:
+    def __init__(self, path: Path, text: str, lines: dict[tuple[str | int, ...], int]) -> None:
         self._path = path
-        self._events = events
+        self._next: Callable[[], Any] = _Loader(text).get_event
         self._lines = lines
 
     def _fail(self, problem: str, event: yaml.Event) -> RuleLoadError:
@@ -84,47 +85,53 @@ class _Reader:
 
     def document(self) -> Any:
         """The data of the first document."""
-        for event in self._events:
+        while not isinstance(event := self._next(), yaml.StreamEndEvent):
             if isinstance(event, yaml.NodeEvent):
                 return self._value(event, ())
         raise RuleLoadError("the file is empty", self._path, 1)
 
     def _value(self, event: yaml.Event, location: tuple[str | int, ...]) -> Any:
         self._lines[location] = _line(event)
+        if isinstance(event, yaml.ScalarEvent):
+            return self._scalar(event)
         if isinstance(event, yaml.AliasEvent):
             raise self._fail("an alias is not allowed", event)
-        if getattr(event, "anchor", None) is not None:
-            raise self._fail("an anchor is not allowed", event)
-        if getattr(event, "tag", None) is not None:
-            raise self._fail("a tag is not allowed: quote the text if it begins with '!'", event)
-        if isinstance(event, yaml.ScalarEvent):
-            if event.style not in _QUOTED and event.value in ("null", "~", ""):
-                return None
-            return event.value
-        if isinstance(event, yaml.SequenceStartEvent):
-            items: list[Any] = []
-            while not isinstance(child := next(self._events), yaml.SequenceEndEvent):
-                items.append(self._value(child, (*location, len(items))))
-            return items
+        if not isinstance(event, yaml.CollectionStartEvent):
+            raise self._fail("unexpected YAML", event)
+        self._refuse_properties(event)
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(event, location)
-        raise self._fail("unexpected YAML", event)
+        items: list[Any] = []
+        while not isinstance(child := self._next(), yaml.SequenceEndEvent):
+            items.append(self._value(child, (*location, len(items))))
+        return items
+
+    def _refuse_properties(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
+        if event.anchor is not None:
+            raise self._fail("an anchor is not allowed", event)
+        if event.tag is not None:
+            raise self._fail("a tag is not allowed: quote the text if it begins with '!'", event)
+
+    def _scalar(self, event: yaml.ScalarEvent) -> str | None:
+        self._refuse_properties(event)
+        text: str = event.value
+        return None if text in _NULLS and event.style not in _QUOTED else text
 
     def _mapping(self, event: yaml.MappingStartEvent, location: tuple[str | int, ...]) -> dict[str, Any]:
         result: dict[str, Any] = {}
         inside_let = bool(location) and location[-1] in PREDICATE_MAPPINGS
-        while not isinstance(key_event := next(self._events), yaml.MappingEndEvent):
-            key = self._value(key_event, location) if isinstance(key_event, yaml.ScalarEvent) else None
-            if not isinstance(key, str) or (key == "<<" and getattr(key_event, "style", None) not in _QUOTED):
+        while not isinstance(key_event := self._next(), yaml.MappingEndEvent):
+            key = self._scalar(key_event) if isinstance(key_event, yaml.ScalarEvent) else None
+            if key is None or (key == "<<" and key_event.style not in _QUOTED):
                 raise self._fail("a key must be plain text; merge keys are not allowed", key_event)
             if key in result:
                 raise self._fail(f"duplicate key {key!r}", key_event)
-            value_event = next(self._events)
+            value_event = self._next()
             if (key in PREDICATE_KEYS or inside_let) and isinstance(value_event, yaml.ScalarEvent):
                 self._check_predicate(key, event, value_event)
-            result[key] = self._value(value_event, (*location, key))
-            self._lines[*location, key] = _line(key_event)
-        self._lines[location] = _line(event)
+            place = (*location, key)
+            result[key] = self._value(value_event, place)
+            self._lines[place] = _line(key_event)
         return result
 
     def _check_predicate(self, key: str, mapping: yaml.MappingStartEvent, value: yaml.ScalarEvent) -> None:

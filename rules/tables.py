@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 
 from . import strict_yaml
 from .errors import RuleLoadError
@@ -61,9 +61,9 @@ class Table(BaseModel):
     name: str
     kind: Literal["reference", "limits"]
     title: str
-    key: list[str] = Field(default_factory=list)
+    key: list[str] = []
     columns: dict[str, Column]
-    rows: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    rows: dict[str, dict[str, Any]] = {}
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

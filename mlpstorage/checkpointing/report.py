@@ -6,19 +6,20 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rules.subjects import BOOK_SOURCE
 
 from .gate import WHATIF, Decision
 from .plan import Plan
-from .progress import Step
-from .readiness import Problem
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from rules.outcomes import Finding
+
+    from .progress import Step
+    from .readiness import Problem
 
 WIDTH = 80
 _LONGEST_VALUE = 60
@@ -29,23 +30,25 @@ class Reporter:
     """Prints to one stream: standard output for text, standard error where standard output carries JSON."""
 
     def __init__(self, *, to_stderr: bool) -> None:
-        from rich.console import Console
-
-        stream = sys.stderr if to_stderr else sys.stdout
-        width = WIDTH if not stream.isatty() else None
-        self._console: Console = Console(file=stream, width=width, highlight=False, markup=False, soft_wrap=False)
-        self._live = stream.isatty()
+        self._stream = sys.stderr if to_stderr else sys.stdout
+        self._console = _console(self._stream) if self._stream.isatty() else None
 
     def say(self, text: str, style: str = "", indent: int = 0) -> None:
         """One paragraph, wrapped and indented."""
         margin = " " * indent
-        width = self._console.width - indent
+        width = (WIDTH if self._console is None else self._console.width) - indent
         for line in textwrap.wrap(_printable(text), width, break_on_hyphens=False, break_long_words=False):
-            self._console.print(margin + line, style=style, soft_wrap=True)
+            self._print(margin + line, style)
 
     def line(self, text: str) -> None:
         """One line that is never wrapped: commands and paths, so that they can be copied."""
-        self._console.print(_printable(text), soft_wrap=True)
+        self._print(_printable(text))
+
+    def _print(self, line: str, style: str = "") -> None:
+        if self._console is None:
+            print(line, file=self._stream, flush=True)
+        else:
+            self._console.print(line, style=style, soft_wrap=True)
 
     def decision(self, plan: Plan, decision: Decision) -> None:
         """The verdict, then what forbids the run or deserves a word."""
@@ -119,13 +122,20 @@ class Reporter:
         """A receiver of steps: a rewritten line on a terminal, a line for each finished checkpoint elsewhere."""
 
         def show(step: Step) -> None:
-            if self._live and step.rate is None:
-                self._console.print(f"  {step} ...", end="\r")
-            elif step.rate is not None:
+            if step.rate is not None:
                 # The longer line that a terminal still shows must not stick out behind this one.
-                self._console.print(f"  {step}".ljust(WIDTH - 1 if self._live else 0))
+                self._print(f"  {step}".ljust(0 if self._console is None else WIDTH - 1))
+            elif self._console is not None:
+                self._console.print(f"  {step} ...", end="\r")
 
         return show
+
+
+def _console(stream: TextIO) -> Console:
+    """A console for a terminal. Elsewhere there is no style to show, and rich would take a seventh of a dry run."""
+    from rich.console import Console
+
+    return Console(file=stream, highlight=False, markup=False, soft_wrap=False)
 
 
 def _asked(plan: Plan) -> str:
