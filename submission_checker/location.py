@@ -20,6 +20,9 @@ _FOREIGN = "__MACOSX"
 """What one system's tool puts into archives, beside the files themselves."""
 
 
+_PLAIN = ("file", "directory")
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
     """The root of a tree and the part of it that was asked for, as names below the root (empty: all).
@@ -68,9 +71,19 @@ def locate(path: str | os.PathLike[str]) -> Location:
     if location is None:
         raise NothingToCheckError(
             f"{shown} holds no submission: neither {' nor '.join(f'{d}/' for d in layout.DIVISIONS)}"
-            " is in it, it is no part of a results tree, and no run leaf"
+            f" is in it, it is no part of a results tree, and no run leaf{_refused(address)}"
         )
     return location
+
+
+def _refused(address: Address) -> str:
+    """What lies at the top and is neither file nor directory: an archive may consist of nothing else."""
+    try:
+        with open_root(address) as root:
+            odd = [f"{clean(entry.name)} ({entry.kind})" for entry in root.entries("") if entry.kind not in _PLAIN]
+    except (OSError, UnusableRootError):
+        return ""
+    return f"; not read: {', '.join(odd[:3])}{f' and {len(odd) - 3} more' if len(odd) > 3 else ''}" if odd else ""
 
 
 def shown_root(path: str | os.PathLike[str], root: Address) -> str:

@@ -98,6 +98,14 @@ class Root(ABC):
         """The content of a regular file of at most ``limit`` bytes (with ``head``: its first ``limit`` bytes)."""
 
 
+def names_below(relative: str) -> list[str]:
+    """The names that a relative path consists of. Raises ValueError where it does not lead below its root."""
+    names = relative.split("/")
+    if relative.startswith("/") or ".." in names:
+        raise ValueError(f"not below the results directory: {relative}")
+    return [name for name in names if name not in ("", ".")]
+
+
 def content_of(data: bytes) -> Content:
     """Bytes that were read, unless they are none or a placeholder."""
     if not data:

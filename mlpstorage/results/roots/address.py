@@ -96,4 +96,8 @@ def open_root(address: Address) -> Root:
     """The directory at an address. Raises OSError where it cannot be opened, and UnusableRootError."""
     if address.is_local:
         return LocalRoot(str(address))
-    raise UnusableRootError(f"{clean(str(address))}: only directories can be read yet")
+    if address.is_archive:
+        from .archive import ArchiveRoot  # what is rarely needed is loaded when it is
+
+        return ArchiveRoot(address)
+    raise UnusableRootError(f"{clean(str(address))}: buckets cannot be read yet")

@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 
-from ..files import Content, Entry, Root, content_of, no_regular_file, refusal, too_large
+from ..files import Content, Entry, Root, content_of, names_below, no_regular_file, refusal, too_large
 
 
 class LocalRoot(Root):
@@ -40,13 +40,11 @@ class LocalRoot(Root):
             return self._fd
         if self._last is not None and self._last[0] == relative:
             return self._last[1]
-        parts = relative.split("/")
-        if relative.startswith("/") or ".." in parts:
-            raise ValueError(f"not below the results directory: {relative}")
+        names = names_below(relative)
         fd = os.dup(self._fd)
-        for part in filter(None, parts):
+        for name in names:
             try:
-                below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=fd)
+                below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=fd)
             finally:
                 os.close(fd)
             fd = below

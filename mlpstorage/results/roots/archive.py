@@ -1,0 +1,71 @@
+"""A results tree in a .tar, .tar.gz or .zip file, read where it lies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+
+from ..text import clean
+from .address import Address, UnusableRootError
+from .index import DIRECTORY, IndexedRoot, Member, TooManyEntriesError, no_such_directory, not_a_directory
+from .inflated import inflate
+from .positioned import DamagedError, File
+from .tar import Tar
+from .zipped import Zip
+
+_OPEN = 4
+"""Archives that a process keeps open."""
+
+
+class ArchiveRoot(IndexedRoot):
+    """A directory in an archive.
+
+    Modes and owners are passed over. A hard link is the file that it names, where that is in the archive.
+    """
+
+    def __init__(self, address: Address) -> None:
+        """Open it. Raises UnusableRootError where the archive cannot be used or has no such directory."""
+        super().__init__(str(address))
+        self._archive = _opened(address.base)
+        self._top = address.path
+        if self._top not in self._archive.index.directories:
+            raise UnusableRootError(f"{clean(self.path)} does not exist: there is no such directory in the archive")
+
+    def _members(self, directory: str) -> Mapping[str, Member]:
+        index = self._archive.index
+        path = f"{self._top}/{directory}".strip("/")
+        found = index.directories.get(path)
+        if found is not None:
+            return found
+        while path not in index.directories:
+            member = index.member(path)
+            if member is not None and member.kind != DIRECTORY:
+                raise not_a_directory(directory)
+            path = path.rpartition("/")[0]
+        raise no_such_directory(directory)
+
+    def _refused(self) -> Iterable[tuple[str, str]]:
+        return self._archive.index.refused
+
+    def _pieces(self, path: str, member: Member, limit: int) -> Iterator[bytes]:
+        return self._archive.pieces(path, member, limit)
+
+
+def _opened(path: str) -> Tar | Zip:
+    """The archive, which this process lists once as long as the file stays the same. Raises UnusableRootError."""
+    try:
+        info = os.stat(path)
+        return _listed(path, (info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns))
+    except (DamagedError, TooManyEntriesError) as error:
+        raise UnusableRootError(f"{clean(path)} cannot be read: {error}") from None
+    except OSError as error:
+        raise UnusableRootError(f"{clean(path)} cannot be read: {os.strerror(error.errno or 0)}") from None
+
+
+@lru_cache(_OPEN)
+def _listed(path: str, state: tuple[int, ...]) -> Tar | Zip:
+    file = File(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+    if path.lower().endswith(".zip"):
+        return Zip(file)
+    return Tar(file if path.lower().endswith(".tar") else inflate(file))
