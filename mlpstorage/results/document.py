@@ -12,28 +12,23 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Generic, TypeVar
 
-import yaml
 from pydantic_core import from_json, to_json
 
 from rules.facts import Absence, Reason, Source
 
+from . import yaml_text
 from .files import MAX_JSON_BYTES, MAX_YAML_BYTES, Content, Root, State
 from .partial import Skimmer
 from .text import clean, shorten
 
-try:
-    from yaml import CSafeLoader as _SafeLoader
-except ImportError:  # libyaml is optional in PyYAML
-    from yaml import SafeLoader as _SafeLoader  # type: ignore[assignment]
-
 T = TypeVar("T")
 U = TypeVar("U")
 
-MAX_DEPTH = 100
-"""Levels of nesting in YAML; the deepest real file has nine. The JSON parser has a limit of its own, about 200."""
+_KEPT_BYTES = 16 * 2**10
+"""Larger YAML files are not kept for the next one that is the same."""
 _BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _NUMBERED_QUOTE = b"\\u0022"
 _DIGITS = re.compile(r"[+-]?[0-9]{1,19}")
@@ -365,39 +360,19 @@ def _name(value: Any) -> str:
     return {list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(type(value), "a number")
 
 
-class _Loader(_SafeLoader):
-    """Safe YAML whose mappings have plain keys, each once."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        seen: set[str] = set()
-        for key_node, _ in node.value:
-            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == "tag:yaml.org,2002:merge":
-                raise _BadContentError(f"line {key_node.start_mark.line + 1}: a key must be plain text")
-            if key_node.value in seen:
-                line = key_node.start_mark.line + 1
-                raise _BadContentError(f"line {line}: the key {shorten(key_node.value)} stands in it twice")
-            seen.add(key_node.value)
-        return super().construct_mapping(node, deep=deep)
-
-
 def _parse_yaml(data: bytes) -> dict[str, Any]:
+    """As parsed before, if the same bytes were: runs of one workload have one configuration. Nobody changes it."""
+    return _parsed_yaml(data) if len(data) <= _KEPT_BYTES else _parsed_yaml.__wrapped__(data)
+
+
+@lru_cache(64)
+def _parsed_yaml(data: bytes) -> dict[str, Any]:
     _check_encoding(data)
     try:
-        depth = 0
-        for event in yaml.parse(data, Loader=_SafeLoader):
-            if isinstance(event, yaml.AliasEvent):
-                line = event.start_mark.line + 1 if event.start_mark else 0
-                raise _BadContentError(f"line {line}: aliases are not read", "refused")
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > MAX_DEPTH:
-                raise _BadContentError(f"it is nested deeper than {MAX_DEPTH} levels", "refused")
-        value = yaml.load(data, Loader=_Loader)  # noqa: S506 - a subclass of the safe loader
-    except yaml.MarkedYAMLError as error:
-        place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        raise _BadContentError(f"it is not YAML: {place}{clean(str(error.problem), 200)}") from None
-    except (yaml.YAMLError, ValueError, OverflowError, TypeError) as error:
-        # dates that do not exist, integers of thousands of digits, keys that cannot be hashed
-        raise _BadContentError(f"it is not usable YAML: {clean(str(error), 200)}") from None
+        value = yaml_text.parse(data)
+    except yaml_text.UnusableYamlError as problem:
+        state: State = "refused" if isinstance(problem, yaml_text.RefusedYamlError) else "damaged"
+        raise _BadContentError(str(problem), state) from None
     if isinstance(value, list):
         return {"": value}
     if not isinstance(value, dict):
