@@ -57,6 +57,8 @@ def test_what_is_not_declared_is_refused():
         Plain(path="x", colour="red")
     with pytest.raises(ValidationError, match="missing"):
         LeafFile(name="a")
+    with pytest.raises(ValidationError, match="missing"):
+        Plain()
 
 
 def test_what_is_not_stated_has_its_default():
