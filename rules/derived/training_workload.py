@@ -153,6 +153,8 @@ def derive_workload(phases: Phases, labels: Sequence[str], observed: Mapping[str
 def _matching(phases: Phases, model: Any, accelerators: Sequence[str]) -> tuple[int | Absence, Source | None]:
     """3.1.1: records of the workload's model, and where both are given of an accelerator of its runs."""
     if not phases.datasizes:
+        if DATASIZE in phases.directories:
+            return 0, Source(f"{phases.path}/{DATASIZE}")
         return phases.missing(DATASIZE), None
     if isinstance(model, Absence):
         return model, None

@@ -33,7 +33,7 @@ class TemplateValue(Record):
 class StatedOverride(Record):
     """One override as two files of a leaf state it; a file that does not carry it says ``(not stated)``."""
 
-    name: str = fact("Dotted key of the DLIO workload.", known=Known.RUN)
+    name: str = fact("Dotted key of the DLIO workload; 'workload' for the template itself.", known=Known.RUN)
     metadata: str = fact("Value in override_parameters of the metadata.", known=Known.RUN)
     overrides: str = fact("Value in dlio_config/overrides.yaml.", known=Known.RUN)
 
@@ -235,6 +235,7 @@ class TrainingDatagen(FactModel):
 
     name: Fact[str] = fact("The leaf's name, its time stamp.", known=Known.RUN)
     division: Fact[Division] = fact("Division claimed.", known=Known.PLAN)
+    directory_model: Fact[str] = fact("Name of the workload directory that holds the leaf.", known=Known.RUN)
     model: Fact[str] = fact("Model whose data was generated.", known=Known.PLAN)
     num_files: Fact[Int] = fact("Files that were generated.", known=Known.PLAN, unit="files")
     data_dir: Fact[str] = fact("Data directory, normalised.", known=Known.PLAN)

@@ -20,7 +20,7 @@ from rules.facts.training import TrainingDatagen, TrainingDatasize, TrainingRun,
 from ..discovery import Leaf, WorkloadDirectory
 from .common import leaf_file, put
 from .training_files import DATAGEN, DATASIZE, TrainingDocuments
-from .training_run import RunReader, accelerator_of, extremes, model_of, ratio, template_of
+from .training_run import RunReader, accelerator_of, directory_model, extremes, model_of, ratio, template_of
 
 RANKS_NOT_READ = "the default check does not read every rank's *_output.json, so 3.3.2 (e) is not judged"
 _RECORD_KEYS = {
@@ -107,6 +107,7 @@ def read_datagen(files: TrainingDocuments) -> TrainingDatagen:
     """One data generation. The process count of its metadata are MPI ranks, not accelerators."""
     sheet = FactSheet()
     _common(sheet, files)
+    put(sheet, "directory_model", directory_model(files))
     put(sheet, "num_files", files.parameter_int("dataset.num_files_train"))
     put(sheet, "subfolders", files.subfolders())
     put(sheet, "samples_per_file", files.positive_int("dataset.num_samples_per_file"))

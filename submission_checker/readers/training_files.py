@@ -98,7 +98,9 @@ class TrainingDocuments(LeafDocuments):
 
     @property
     def effective(self) -> tuple[Document, str]:
-        """What DLIO received; where that file cannot be used, what the tool meant to pass."""
+        """What DLIO received; where that file cannot be used, what the tool meant to pass. Sizing starts no DLIO."""
+        if self.leaf.command == DATASIZE:
+            return self.metadata, "/parameters"
         return (self.config, "/workload") if self.config.ok or not self.metadata.ok else (self.metadata, "/parameters")
 
     def parameter_int(self, key: str) -> Found[int]:
@@ -217,7 +219,7 @@ def _count_hosts(value: Any) -> int:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """``k=v`` texts of an option: null, one text (blank or comma separated), a list, nested lists."""
+    """``k=v`` texts of an option: null, one text (separated by blanks), a list, nested lists."""
     if isinstance(value, str):
         yield from (part for part in value.split() if part)
     elif isinstance(value, list):

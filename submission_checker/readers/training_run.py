@@ -21,6 +21,8 @@ from .separation import separation
 from .training_files import MAX_KEYS, STDOUT_LOG, TrainingDocuments
 
 NOT_STATED = "(not stated)"
+_CHOICE = "workload"
+"""Not a key of the workload: the template that all keys override."""
 SIDECAR_VERSION = 1
 _DAY = timedelta(days=1)
 _LARGEST = 2**63 - 1
@@ -80,13 +82,7 @@ class RunReader:
             )
         else:
             self._put("division", recorded)
-        if leaf.workload:
-            self.sheet.put("directory_model", clean(leaf.workload), Source(self.path))
-        else:
-            detail = "the leaf lies in no workload directory"
-            self.sheet.put(
-                "directory_model", Absence(f"alone:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
-            )
+        self._put("directory_model", directory_model(self.files))
         self._put("recorded_division", recorded)
         verdict = self.metadata.text("/verification")
         if self.metadata.ok and "verification" in self.metadata.data and self.metadata.data["verification"] is None:
@@ -301,12 +297,15 @@ class RunReader:
             problems.append(f"its version is not {SIDECAR_VERSION}")
         for key, name in (("data_or_chkpt_path", "data_dir"), ("results_path", "results_dir")):
             recorded, wanted = sidecar.text(f"/{key}"), self._value(name)
-            if isinstance(recorded, Reading) and not isinstance(wanted, Absence):
-                path = normal_path(recorded.value)
-                if path != wanted:
-                    problems.append(f"{key} is {path}, the run's {name} is {wanted}")
+            if isinstance(wanted, Absence):
+                continue
+            path = normal_path(recorded.value) if isinstance(recorded, Reading) else NOT_STATED
+            if path != wanted:
+                problems.append(f"{key} is {path}, the run's {name} is {wanted}")
         probed, start = sidecar.utc_time("/probed_at"), layout.leaf_time(self.files.leaf.name)
-        if isinstance(probed, Reading) and start is not None and abs(probed.value - start) > _DAY:
+        if isinstance(probed, Absence):
+            problems.append("it does not tell when it was probed")
+        elif start is not None and abs(probed.value - start) > _DAY:
             problems.append(f"it was probed at {probed.value.isoformat()}Z")
         return Reading("; ".join(problems), sidecar.source())
 
@@ -336,12 +335,13 @@ class RunReader:
             return recorded
         if not self.files.overrides.ok:
             return self.files.overrides.absence()
-        passed = self.files.passed_overrides
-        names = sorted({*recorded.value, *passed})[:MAX_KEYS]
+        told, passed = dict(recorded.value), dict(self.files.passed_overrides)
+        chosen, template = dlio.workload_choice(self.files.override_words), self._value("template")
+        if chosen is not None and not isinstance(template, Absence):
+            told[_CHOICE], passed[_CHOICE] = template, clean(chosen)
+        names = sorted({*told, *passed})[:MAX_KEYS]
         stated = [
-            StatedOverride(
-                name=name, metadata=recorded.value.get(name, NOT_STATED), overrides=passed.get(name, NOT_STATED)
-            )
+            StatedOverride(name=name, metadata=told.get(name, NOT_STATED), overrides=passed.get(name, NOT_STATED))
             for name in names
         ]
         return Reading(stated, self.files.overrides.source())
@@ -355,6 +355,14 @@ def known_pairs() -> list[tuple[str, str]]:
         for accelerator in derived.accelerator_names()
         if derived.template(model, accelerator)
     ]
+
+
+def directory_model(files: TrainingDocuments) -> Found[str]:
+    """The name of the workload directory that holds the leaf."""
+    if files.leaf.workload:
+        return Reading(clean(files.leaf.workload), Source(files.path))
+    detail = "the leaf lies in no workload directory"
+    return Absence(f"alone:{files.path}", Reason.NOT_APPLICABLE, files.path, detail=detail)
 
 
 def model_of(files: TrainingDocuments) -> Found[str]:

@@ -186,28 +186,36 @@ def _directory(stray: Stray, command: str) -> facts.Directory:
 def _groups(
     workload: discovery.WorkloadDirectory, level: CommandDirectory, readers: Sequence[_LeafReader]
 ) -> list[facts.LeafGroup]:
-    """The leaves of one level; training runs by accelerator, of which one that names none goes with the only others."""
+    """The leaves of one level; training runs by accelerator."""
     strays = {stray.name for stray in level.strays}
     counted = [r for r in readers if not r.leaf.stub and not r.is_sizing and r.leaf.name not in strays]
-    by_accelerator: dict[str, list[str]] = {}
-    for reader in counted:
-        name = reader.accelerator if workload.family == layout.TRAINING and level.command == layout.RUN else ""
-        by_accelerator.setdefault(name, []).append(reader.leaf.name)
-    if len(by_accelerator) == 2 and "" in by_accelerator:
-        unnamed = by_accelerator.pop("")
-        next(iter(by_accelerator.values())).extend(unnamed)
+    if workload.family == layout.TRAINING and level.command == layout.RUN:
+        by_accelerator = _by_accelerator(counted)
+    else:
+        by_accelerator = {"": counted}
     misnamed = sum(1 for stray in level.strays if stray.run_like or stray.below)
     return [
         facts.LeafGroup(
             command=level.command,
             path=clean(level.path),
             accelerator=accelerator,
-            count=len(names),
+            count=len(leaves),
             misnamed=misnamed,
-            names=_listed(sorted(names)),
+            names=_listed(sorted(reader.leaf.name for reader in leaves)),
         )
-        for accelerator, names in sorted((by_accelerator or {"": []}).items())
+        for accelerator, leaves in sorted((by_accelerator or {"": []}).items())
     ]
+
+
+def _by_accelerator(readers: Sequence[_LeafReader]) -> dict[str, list[_LeafReader]]:
+    """Training runs by accelerator; one whose metadata names none goes with the others if those name only one."""
+    found: dict[str, list[_LeafReader]] = {}
+    for reader in readers:
+        found.setdefault(reader.accelerator, []).append(reader)
+    if len(found) == 2 and "" in found:
+        unnamed = found.pop("")
+        next(iter(found.values())).extend(unnamed)
+    return found
 
 
 def _results_files(workload: discovery.WorkloadDirectory) -> list[facts.ResultsFile]:
@@ -233,9 +241,10 @@ def _put_pauses(sheet: _Sheet, workload: discovery.WorkloadDirectory, readers: S
         sheet.put("pauses", [])
         sheet.put("times_known", True)
         return
-    groups: dict[str, list[LeafTimes]] = {}
-    for reader in runs:
-        groups.setdefault(reader.accelerator if training else "", []).append(reader.times(measured=training))
+    groups = {
+        accelerator: [reader.times(measured=training) for reader in leaves]
+        for accelerator, leaves in (_by_accelerator(runs) if training else {"": runs}).items()
+    }
     path = clean(runs[0].leaf.path.rpartition("/")[0])
     found = [pause for _, group in sorted(groups.items()) for pause in pauses(path, group)]
     sheet.put("pauses", _capped(found, "names"))

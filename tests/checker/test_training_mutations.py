@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 import yaml
-from training_trees import DELETE, RESULTS, TrainingLeaf, TrainingTree
+from training_trees import DELETE, RESULTS, RUNS, TrainingLeaf, TrainingTree
 
 from rules import Finding
 from submission_checker.scan import Options, check
@@ -99,6 +100,18 @@ Filesystem     1K-blocks  Used Available Use% Mounted on
 
 SPOILT: dict[str, tuple[Spoil, list[tuple[str, str, str]]]] = {
     "record of another model": (rename_record_model, [("3.1.1", "warning", "main")]),
+    "datasize without a record": (
+        lambda tree: shutil.rmtree(tree.leaves("datasize")[0].path),
+        [("3.1.1", "warning", "main")],
+    ),
+    "data of another model": (
+        edit_first("datagen", "metadata", {"/args/model": "retinanet"}),
+        [("X3.2", "error", "generated")],
+    ),
+    "record cut short": (
+        lambda tree: tree.leaves("datasize")[0].file("metadata").write_text("{") and None,
+        [("3.3.1", "warning", "readable")],
+    ),
     "record of another accelerator": (
         edit_first("datasize", "metadata", {"/args/accelerator_type": "h100"}),
         [("3.1.1", "warning", "main"), ("X3.3", "error", "sized")],
@@ -214,6 +227,11 @@ SPOILT: dict[str, tuple[Spoil, list[tuple[str, str, str]]]] = {
         edit("fs", {"/probed_at": "2026-06-01T10:00:00Z"}),
         [("3.4.2", "warning", "sidecar")] * 6,
     ),
+    "sidecar without a path": (
+        edit("fs", {"/data_or_chkpt_path": DELETE}),
+        [("3.4.2", "warning", "sidecar")] * 6,
+    ),
+    "sidecar without a time": (edit("fs", {"/probed_at": DELETE}), [("3.4.2", "warning", "sidecar")] * 6),
     "no evidence": (
         on_runs(lambda leaf: leaf.file("fs").unlink()),
         [("3.4.2", "warning", "evidence")] * 6,
@@ -251,6 +269,17 @@ SPOILT: dict[str, tuple[Spoil, list[tuple[str, str, str]]]] = {
         edit("metadata", {"/override_parameters/reader.read_threads": "16"}),
         [("3.6.2", "warning", "agreed")],
     ),
+    "template of another accelerator": (
+        on_runs(
+            lambda leaf: (
+                leaf.file("overrides").write_text(
+                    leaf.file("overrides").read_text().replace("unet3d_b200", "unet3d_h100")
+                )
+                and None
+            )
+        ),
+        [("3.6.2", "warning", "agreed")],
+    ),
     "invalid by the tool": (
         edit("metadata", {"/verification": "INVALID"}),
         [("3.6.2", "warning", "verdict")],
@@ -258,7 +287,7 @@ SPOILT: dict[str, tuple[Spoil, list[tuple[str, str, str]]]] = {
     "another division recorded": (edit("metadata", {"/args/mode": "open"}), [("X3.1", "error", "division")]),
     "another model recorded": (
         edit("metadata", {"/args/model": "retinanet"}),
-        [*[("3.6.2", "error", "template")] * 5, ("X3.2", "error", "main")],
+        [*[("3.6.2", "error", "template")] * 5, ("3.6.2", "warning", "agreed"), ("X3.2", "error", "run")],
     ),
     "summary damaged": (write_runs("summary", "{"), [("READ-03", "error", "run")] * 6),
 }
@@ -319,6 +348,22 @@ def test_a_pruned_summary_is_undetermined_once_a_leaf_and_never_missing(tree: Tr
     ]
     assert [(f.severity.value, f.outcome) for f in found] == [("info", "undetermined")]
     assert {"3.1.2", "3.3.2"} <= {found[0].rule, *found[0].opens}
+    assert findings(tree) == []
+
+
+@pytest.mark.parametrize("content", ["PRUNED BY STAFF\n", "{", None], ids=["pruned", "cut short", "missing"])
+def test_a_run_without_its_metadata_leaves_no_hole_among_its_neighbours(
+    tree: TrainingTree, content: str | None
+) -> None:
+    for leaf, end in zip(tree.runs, [*RUNS[1:], "20260701_160000"], strict=True):
+        leaf.edit("summary", {"/end": datetime.strptime(end, "%Y%m%d_%H%M%S").isoformat()})
+    metadata = tree.runs[2].file("metadata")
+    metadata.unlink() if content is None else metadata.write_text(content)
+    assert not [f for f in check(tree.root, Options()).findings if f.rule == "2.1.18"]
+
+
+def test_a_pruned_record_is_no_error(tree: TrainingTree) -> None:
+    tree.leaves("datasize")[0].file("metadata").write_text("PRUNED BY STAFF\n")
     assert findings(tree) == []
 
 
