@@ -45,7 +45,7 @@ from memory_tree import BASE, Directory
 from mutations import STAMP, Corpus, Mutator
 
 import rules
-from mlpstorage.results.layout import SENTINEL
+from mlpstorage.results import layout
 from submission_checker.discovery import NothingToCheckError
 from submission_checker.formats import FORMATS, Style
 from submission_checker.report import CheckReport
@@ -68,14 +68,11 @@ class Seed:
     leaves: tuple[tuple[str, ...], ...]
     files: tuple[tuple[str, ...], ...]
     directories: tuple[tuple[str, ...], ...]
-
-    @property
-    def weight(self) -> float:
-        """How often it is taken; a tree with no leaf at all is there for its descriptions."""
-        return 1.0 if self.leaves else 0.15
+    weight: float = 1.0
+    """How often it is taken."""
 
 
-def seed_of(name: str, tree: Directory) -> Seed:
+def seed_of(name: str, tree: Directory, weight: float = 1.0) -> Seed:
     """A seed with its paths."""
     leaves: list[tuple[str, ...]] = []
     files: list[tuple[str, ...]] = []
@@ -93,24 +90,24 @@ def seed_of(name: str, tree: Directory) -> Seed:
                 look(node, path)
 
     look(tree, ())
-    return Seed(name, tree, tuple(leaves), tuple(files), tuple(directories))
+    return Seed(name, tree, tuple(leaves), tuple(files), tuple(directories), weight)
 
 
 def crowded(tree: Directory, wanted: int) -> Directory:
     """The tree with each leaf again on later days, until there are so many: one description serves them all."""
     result = memory_tree.copy(tree)
     leaves = seed_of("", result).leaves
-    for day in range(1, wanted // max(1, len(leaves))):
+    for day in range(1, max(1, wanted // len(leaves))):
         for *above, name in leaves:
             parent: Any = result
             for level in above:
                 parent = parent[level]
-            parent[f"{int(name[:8]) + day}{name[8:]}"] = _later(parent[name], name[:8], day)
+            parent[f"{int(name[:8]) + day:08}{name[8:]}"] = _later(parent[name], name[:8], day)
     return result
 
 
 def _later(leaf: Directory, date: str, day: int) -> Directory:
-    later = str(int(date) + day)
+    later = f"{int(date) + day:08}"
     dashed = [f"{d[:4]}-{d[4:6]}-{d[6:]}".encode() for d in (date, later)]
     result: Directory = {}
     for name, node in leaf.items():
@@ -146,10 +143,11 @@ def seeds(cases: Path | None) -> list[Seed]:
             found[name] = memory_tree.load(Path(directory))
     result = []
     for name, tree in found.items():
-        seed = seed_of(name, tree)
-        result.append(seed)
-        if 0 < len(seed.leaves) <= 2:
-            result.append(seed_of(f"{name}, crowded", crowded(tree, 6)))
+        # Crowded trees cost least for each leaf; those of one leaf and of none are what rules on a whole expect.
+        costly = layout.KV_CACHE in str(seed_of(name, tree).leaves)
+        result.append(seed_of(name, tree, 0.1 if costly else 0.2))
+        if result[-1].leaves:
+            result.append(seed_of(f"{name}, crowded", crowded(tree, 8 if costly else 16), 0.3 if costly else 1.0))
     return result
 
 
@@ -237,7 +235,7 @@ class Fuzzer:
             tree["open"] = tree.pop("closed")
             path = path.replace(f"{BASE}closed", f"{BASE}open")
         if random.random() < 0.05:
-            tree[SENTINEL] = b""
+            tree[layout.SENTINEL] = b""
         return Scene(seed.name, tree, path, edition, leaves, log)
 
     @staticmethod

@@ -12,16 +12,7 @@ from typing import Union
 from unittest.mock import patch
 
 from mlpstorage.results.roots.address import Address
-from mlpstorage.results.roots.index import (
-    DIRECTORY,
-    FILE,
-    LINK,
-    BadContentError,
-    IndexedRoot,
-    Member,
-    no_such_directory,
-    not_a_directory,
-)
+from mlpstorage.results.roots.index import DIRECTORY, FILE, LINK, BadContentError, IndexedRoot, Member
 from submission_checker import location, scan
 
 BASE = "memory://"
@@ -63,24 +54,22 @@ class MemoryRoot(IndexedRoot):
         super().__init__(f"{BASE}{path}")
         self._tree = tree
         self._known: dict[str, Mapping[str, Member]] = {}
+        self._last: tuple[str, Directory] = ("", tree)
         if path:
             self._tree = self._directory(path)
+            self._last = ("", self._tree)
 
     def _directory(self, path: str) -> Directory:
+        if self._last[0] == path:
+            return self._last[1]
         node: Node = self._tree
         for name in path.split("/") if path else ():
-            if isinstance(node, Locked):
-                raise OSError(node.error, os.strerror(node.error), path)
-            if not isinstance(node, dict):
-                raise not_a_directory(path)
+            node = _entered(node, path)
             if name not in node:
-                raise no_such_directory(path)
+                raise _error(errno.ENOENT, path)
             node = node[name]
-        if isinstance(node, Locked):
-            raise OSError(node.error, os.strerror(node.error), path)
-        if not isinstance(node, dict):
-            raise not_a_directory(path)
-        return node
+        self._last = (path, _entered(node, path))
+        return self._last[1]
 
     def _members(self, directory: str) -> Mapping[str, Member]:
         known = self._known.get(directory)
@@ -102,7 +91,19 @@ class MemoryRoot(IndexedRoot):
             if node.error == errno.EBADMSG:
                 raise BadContentError("its checksum is wrong")
             if node.error:
-                raise OSError(node.error, os.strerror(node.error), path)
+                raise _error(node.error, path)
+
+
+def _error(number: int, path: str) -> OSError:
+    return OSError(number, os.strerror(number), path)
+
+
+def _entered(node: Node, path: str) -> Directory:
+    if isinstance(node, Locked):
+        raise _error(node.error, path)
+    if not isinstance(node, dict):
+        raise _error(errno.ENOTDIR, path)
+    return node
 
 
 def _member(node: Node) -> Member:
