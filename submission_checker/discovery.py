@@ -173,8 +173,8 @@ class SystemDirectory:
 
     @property
     def weight(self) -> int:
-        """How much there is to read: its files."""
-        return sum(len(leaf.files) for workload in self.workloads for leaf in workload.leaves)
+        """How much there is to do: its leaves, for of many files in one only a few are read."""
+        return sum(len(workload.leaves) for workload in self.workloads)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 IN_FLIGHT = 16
 """Tasks for each process that are handed out or done before their turn: enough to work on beside a large one."""
@@ -63,9 +63,9 @@ class Executor(Protocol):
     """Does the tasks of a check."""
 
     def run(self, work: Callable[[AnyTask], Result], tasks: Sequence[AnyTask], look: Look) -> Iterator[Result]:
-        """Results in the order of the tasks; ``look`` is for other hosts.
+        """Begin with the tasks; gives the results in their order. ``look`` is for other hosts.
 
-        Raises WorkerLostError, after all results that there are.
+        The results end with WorkerLostError, after all that there are, where a process died.
         """
 
 
@@ -83,25 +83,28 @@ class Processes:
         self._jobs = jobs
 
     def run(self, work: Callable[[AnyTask], Result], tasks: Sequence[AnyTask], look: Look) -> Iterator[Result]:
-        """Results in the order of the tasks. Raises WorkerLostError, after all results that there are."""
+        """Begin with the tasks; gives the results in their order, with WorkerLostError at the end."""
         processes = min(self._jobs, len(tasks))
         if processes <= 1:
-            yield from map(work, tasks)
-            return
+            return map(work, tasks)
         import multiprocessing
         from concurrent.futures import ProcessPoolExecutor
 
         pool = ProcessPoolExecutor(processes, multiprocessing.get_context(_start_method()), _die_silently)
-        try:
-            yield from in_order(pool, processes, work, tasks)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        return _with(pool, in_order(pool, processes, work, tasks))
+
+
+def _with(pool: ProcessPoolExecutor, results: Iterator[Result]) -> Iterator[Result]:
+    try:
+        yield from results
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def in_order(pool: Pool, workers: int, work: Callable[[AnyTask], Result], tasks: Sequence[AnyTask]) -> Iterator[Result]:
-    """Hand out the tasks, a bounded number of them ahead of the one whose result is next.
+    """Hand out the tasks, a bounded number of them ahead of the one whose result is next. The first are out at once.
 
-    Raises WorkerLostError, after all results that there are, where the pool breaks.
+    The results end with WorkerLostError, after all that there are, where the pool breaks.
     """
     from concurrent.futures import BrokenExecutor
 
@@ -110,23 +113,31 @@ def in_order(pool: Pool, workers: int, work: Callable[[AnyTask], Result], tasks:
     order = chain(large, rest)
     ahead = len(large) + workers * IN_FLIGHT
     futures: dict[int, Future[Result]] = {}
-    unfinished = []
-    try:
-        for number, task in enumerate(tasks):
-            with suppress(BrokenExecutor):  # what cannot be handed out has no future
-                for begun in islice(order, ahead - len(futures)):
-                    futures[begun] = pool.submit(work, tasks[begun])
-            try:
-                result = futures.pop(number).result()
-            except (BrokenExecutor, KeyError):
-                unfinished.append(task.path)
-            else:
-                yield result
-    finally:
-        for future in futures.values():
-            future.cancel()
-    if unfinished:
-        raise WorkerLostError(unfinished)
+
+    def hand_out() -> None:
+        with suppress(BrokenExecutor):  # what cannot be handed out has no future
+            for number in islice(order, ahead - len(futures)):
+                futures[number] = pool.submit(work, tasks[number])
+
+    def results() -> Iterator[Result]:
+        unfinished = []
+        try:
+            for number, task in enumerate(tasks):
+                try:
+                    result = futures.pop(number).result()
+                except (BrokenExecutor, KeyError):
+                    unfinished.append(task.path)
+                else:
+                    hand_out()
+                    yield result
+        finally:
+            for future in futures.values():
+                future.cancel()
+        if unfinished:
+            raise WorkerLostError(unfinished)
+
+    hand_out()
+    return results()
 
 
 def _large(tasks: Sequence[Task], workers: int) -> list[int]:

@@ -74,9 +74,12 @@ class Ranks:
         self._told = told
 
     def run(self, work: Callable[[AnyTask], Result], tasks: Sequence[AnyTask], look: Look) -> Iterator[Result]:
-        """Results in the order of the tasks. Raises TreeNotSeenError where a rank sees another tree than this one."""
+        """Begin with the tasks; gives the results in their order.
+
+        They end with TreeNotSeenError where a rank sees another tree than this one.
+        """
         self._told.expect([task.path for task in tasks])
-        yield from in_order(self, self._workers, partial(_on_this_rank, look, _digest(look.names()), work), tasks)
+        return in_order(self, self._workers, partial(_on_this_rank, look, _digest(look.names()), work), tasks)
 
     def submit(self, work: Callable[[AnyTask], Result], task: AnyTask) -> Future[Result]:
         """Hand out a task."""

@@ -95,10 +95,10 @@ def check(
         report.submitters = len(listing.submitters)
         if not (listing.submitters or listing.obstacles or listing.misplaced):
             raise NothingToCheckError(f"{clean(os.fspath(path))}: there is no submitter in it")
-        above = check_tree(location.root, options, listing)
         work = partial(check_system, location.root, options)
         look = Look(str(location.root), partial(_first_names, location.root))
-        parts = chain([above], _results(executor or Processes(1), work, listing.systems, look))
+        results = (executor or Processes(1)).run(work, listing.systems, look)
+        parts = chain([check_tree(location.root, options, listing)], _lost_told(results))
     else:
         parts = iter([check_lone(location.root, "/".join(location.scope), location.kind, options)])
     for part in parts:
@@ -268,12 +268,10 @@ class _faults_kept:  # noqa: N801 - used as a with statement
         return True
 
 
-def _results(
-    executor: Executor, work: Callable[[SystemDirectory], Part], tasks: Sequence[SystemDirectory], look: Look
-) -> Iterator[Part]:
-    """Parts in the order of the tasks; what was lost with a process is a fault of each system."""
+def _lost_told(results: Iterator[Part]) -> Iterator[Part]:
+    """What was lost with a process is a fault at each system."""
     try:
-        yield from executor.run(work, tasks, look)
+        yield from results
     except WorkerLostError as lost:
         yield Part(faults=[Fault(clean(path), f"not checked: {lost}") for path in lost.unfinished])
 
