@@ -144,4 +144,7 @@ def _construct(text: str, tag: str | None, implicit: tuple[bool, bool], mark: An
         raise UnusableYamlError(f"line {mark.line + 1 if mark else 0}: a key must be plain text")
     if is_key and tag == _VALUE:
         tag = _TEXT
-    return yaml.constructor.SafeConstructor().construct_object(yaml.ScalarNode(tag, text, mark, mark))
+    try:
+        return yaml.constructor.SafeConstructor().construct_object(yaml.ScalarNode(tag, text, mark, mark))
+    except (AttributeError, LookupError):  # what its constructors meet where a text is not what its tag says
+        raise ValueError(f"{shorten(text)} is not what its tag {tag} says") from None

@@ -53,13 +53,18 @@ def fixed_parameters(documents: Sequence[tuple[Document, str]]) -> list[RunParam
     found = []
     for name in derived.fixed_parameters():
         recorded = [
-            derived.parameter(name, value.value, clean(str(value.source)))
+            derived.parameter(name, _written(value.value), clean(str(value.source)))
             for document, prefix in documents
             if isinstance(value := document.raw(f"{prefix}/{name}"), Reading)
         ]
         if recorded:
             found.append(next((item for item in recorded if item.value != item.reference), recorded[0]))
     return found
+
+
+def _written(value: Any) -> str:
+    """A recorded value as one text that may be shown; what stands for no value stays nothing."""
+    return "" if value in ("", [], {}) else clean(canonical(value))
 
 
 def claims(name: str, stated: Sequence[tuple[str, str]]) -> list[Claim]:

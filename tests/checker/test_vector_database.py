@@ -469,3 +469,12 @@ def test_a_synthetic_tree_has_its_faults_and_no_other_error(tmp_path: Path) -> N
     report = check(tmp_path / "t", Options())
     errors = [(f.rule, f.path) for f in report.findings if f.rule in SECTION and f.severity.value == "error"]
     assert sorted(errors) == sorted((entry["rule"], entry["path"]) for entry in expected)
+
+
+@pytest.mark.parametrize("value", ["\0", "\x1b[2J", ["\u202e", "a"], {"\u202e": 1}, ["x" * 300] * 300])
+def test_a_recorded_parameter_is_shown_harmlessly(tmp_path: Path, value: object) -> None:
+    tree = complete(tmp_path / "t")
+    tree.runs[0].edit("metadata", {"/args/params": value})
+    (finding,) = [f for f in check(tree.root, Options()).findings if f.rule == "5.6.4"]
+    assert finding.message.isprintable()
+    assert len(finding.message) < 6000
