@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
+    from multiprocessing.process import BaseProcess
 
 IN_FLIGHT = 16
 """Tasks for each process that are handed out or done before their turn: enough to work on beside a large one."""
@@ -90,7 +92,7 @@ class Processes:
         import multiprocessing
         from concurrent.futures import ProcessPoolExecutor
 
-        pool = ProcessPoolExecutor(processes, multiprocessing.get_context(_start_method()), _die_silently)
+        pool = ProcessPoolExecutor(processes, multiprocessing.get_context(_start_method()), _end_with_the_first)
         return _with(pool, in_order(pool, processes, work, tasks))
 
 
@@ -155,6 +157,17 @@ def _start_method() -> str:
     return "fork" if alone else "spawn"
 
 
-def _die_silently() -> None:
-    """Ctrl-C reaches all processes of a terminal; the first one says so."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def _end_with_the_first() -> None:
+    """Ctrl-C reaches all processes of a terminal, and the first one tells; where that is killed, none waits for it."""
+    import multiprocessing
+
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    first = multiprocessing.parent_process()
+    if first is not None:
+        threading.Thread(target=_end_after, args=(first,), daemon=True).start()
+
+
+def _end_after(first: BaseProcess) -> None:
+    first.join()
+    os._exit(1)

@@ -6,6 +6,7 @@ import errno
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -24,6 +25,17 @@ def killed_at(path: str) -> None:
         if system.path.endswith(path):
             die(system.path)
         return work(address, options, system)
+
+    scan.check_system = check
+
+
+def kept_waiting(_: str) -> None:
+    """Each process says that it has begun, and takes for ever."""
+
+    @wraps(scan.check_system)
+    def check(*_: Any) -> Any:
+        os.write(1, b"begun\n")
+        time.sleep(3600)
 
     scan.check_system = check
 

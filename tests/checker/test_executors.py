@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -181,6 +182,18 @@ def test_a_killed_process_is_a_fault_at_each_system_that_was_not_checked(tree: P
     assert {fault["message"] for fault in faults} == {"not checked: a worker process was killed"}
     assert all(path in answer.stderr for path in lost)
     assert "Traceback" not in answer.stderr
+
+
+def test_no_process_outlives_the_first(tree: Path) -> None:
+    """Where that is killed, the others end, for nobody takes what they find."""
+    command = [sys.executable, str(SCRIPT), "kept_waiting", "", str(tree), "--jobs", "3"]
+    first = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert first.stdout is not None
+    first.stdout.readline()  # a worker has begun
+    first.kill()
+    output, _ = first.communicate(timeout=100)  # which ends with the last process that holds it
+    assert first.returncode == -signal.SIGKILL
+    assert b"Traceback" not in output
 
 
 def ranks(mpirun: str, number: int, *options: str) -> tuple[str, ...]:
