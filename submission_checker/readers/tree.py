@@ -176,7 +176,7 @@ def _directory(stray: Stray, command: str) -> facts.Directory:
     return facts.Directory(
         name=clean(stray.name),
         path=clean(stray.path),
-        command=command,
+        command=clean(command),
         run_like=stray.run_like,
         leaves_below=len(stray.below),
         digits=layout.TIMESTAMP.fullmatch(stray.name) is not None,
@@ -196,7 +196,7 @@ def _groups(
     misnamed = sum(1 for stray in level.strays if stray.run_like or stray.below)
     return [
         facts.LeafGroup(
-            command=level.command,
+            command=clean(level.command),
             path=clean(level.path),
             accelerator=accelerator,
             count=len(leaves),
@@ -312,7 +312,8 @@ class _LeafReader:
         start_name, start, start_exact = _first_known(starts)
         end_name, end, end_exact = _first_known(ends)
         begun, ended = (summary_start, summary_end) if measured else (start, end)
-        return LeafTimes(self.leaf.name, start, end, begun, ended, start_name, end_name, start_exact and end_exact)
+        name, exact = clean(self.leaf.name), start_exact and end_exact
+        return LeafTimes(name, start, end, begun, ended, start_name, end_name, exact)
 
     def _directory_time(self) -> Moment:
         time = layout.leaf_time(self.leaf.name)

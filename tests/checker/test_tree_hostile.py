@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from training_trees import RUNS, TrainingTree
 from trees import cases_directory, combined, pair
+from vector_database_trees import complete
 
 from mlpstorage.results.roots.local import LocalRoot
 from submission_checker import discovery
@@ -129,6 +131,19 @@ def test_hostile_names_are_shown_harmlessly(tmp_path: Path, name: bytes, level: 
         text = f"{finding.path} {finding.message} {finding.remedy} {' '.join(finding.paths)}"
         assert text.isprintable()
         text.encode("utf-8")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hostile_names_of_commands_and_leaves_are_shown_harmlessly(tmp_path: Path, name: bytes) -> None:
+    run = TrainingTree(tmp_path).build().workload / "run"
+    shutil.copytree(run, run.parent / os.fsdecode(name))
+    (run / RUNS[1]).rename(run / os.fsdecode(name))
+    tree = complete(tmp_path)
+    shutil.copytree(tree.directory / "run", tree.directory / os.fsdecode(name))
+    report = check(tmp_path, Options())
+    assert report.faults == []
+    for finding in report.findings:
+        assert f"{finding.path} {finding.message} {finding.remedy} {' '.join(finding.paths)}".isprintable()
 
 
 def test_a_crowded_directory_is_told_and_checked_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
