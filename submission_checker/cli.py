@@ -18,7 +18,7 @@ from .compare import CompareUsageError
 from .discovery import NothingToCheckError
 from .executors import Executor, MpiError, Processes
 from .formats import FORMATS, Style
-from .location import is_inside, locate
+from .location import Location, is_inside, locate
 from .outputs import AddFile, AddFormat, OutputError, Writers, outputs_of
 from .report import CheckReport
 from .rulings import WaiversError, apply_rulings, draft, read_waivers
@@ -111,23 +111,24 @@ def _check(arguments: argparse.Namespace, executor: Executor) -> int:
     edition = rules.load_edition(arguments.edition)
     selection = Selection.parse([rule.id for rule in edition.rules], arguments.select, arguments.ignore)
     outputs = outputs_of(arguments.outputs, "text")
+    location = locate(arguments.results_dir)
     for output in outputs:
-        _refuse_output_in_tree(output.path, arguments.results_dir)
+        _refuse_output_in_tree(output.path, location)
     rulings = read_waivers(arguments.waivers, edition.id, date.today()) if arguments.waivers else None
     earlier = read_report(arguments.since) if arguments.since else None
-    scope, submitters = locate(arguments.results_dir).scope, split_list(arguments.submitter)
+    scope, submitters = location.scope, split_list(arguments.submitter)
     repository = _repository(arguments.source_repo)
     options = Options(edition.id, tuple(submitters), debug=arguments.debug, source_repo=repository)
     # What a ruling waives and what is new is settled at the end only: then no finding can be told before.
     writers = Writers(outputs, selection.keeps if rulings is None and earlier is None else None)
-    report = check(arguments.results_dir, options, writers.found, executor)
+    report = check(location, options, writers.found, executor)
     report.only = submitters
     select(report, selection)
     if rulings is not None:
         whole = not (scope or submitters or report.unreadable or report.faults)
         apply_rulings(report, rulings, whole=whole, selected=selection.rules)
     if arguments.write_waivers:
-        _write_draft(arguments.write_waivers, draft(report), arguments.results_dir)
+        _write_draft(arguments.write_waivers, draft(report), location)
     if earlier is not None:
         apply_since(report, arguments.since, earlier, selected=selection.rules, scope=scope, submitters=submitters)
     writers.write(report, Style(verbose=arguments.verbose))
@@ -143,16 +144,14 @@ def _repository(path: str | None) -> str:
     return path or ""
 
 
-def _refuse_output_in_tree(output: str | None, results_dir: str, option: str = "--output") -> None:
-    if output is None:
-        return
-    if is_inside(output, locate(results_dir).root):
+def _refuse_output_in_tree(output: str | None, location: Location, option: str = "--output") -> None:
+    if output is not None and is_inside(output, location.root):
         raise UsageError(f"{option} {clean(output)} lies inside the tree that is checked: choose a place outside")
 
 
-def _write_draft(path: str, text: str, results_dir: str) -> None:
+def _write_draft(path: str, text: str, location: Location) -> None:
     """Write a draft of waivers; rulings that exist are never overwritten."""
-    _refuse_output_in_tree(path, results_dir, "--write-waivers")
+    _refuse_output_in_tree(path, location, "--write-waivers")
     try:
         with open(path, "x", encoding="utf-8", newline="\n") as file:
             file.write(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from mlpstorage.results import layout
@@ -33,6 +33,10 @@ class Location:
     root: Address
     scope: tuple[str, ...] = ()
     kind: Literal["tree", "leaf", "workload"] = "tree"
+    given: str = ""
+    """What the user named."""
+    shown: str = ""
+    """The root as the user named it, where they did."""
 
     @property
     def is_leaf(self) -> bool:
@@ -56,9 +60,10 @@ def locate(path: str | os.PathLike[str]) -> Location:
     In an archive the tree may lie below directories that hold nothing else. Raises NothingToCheckError, with the
     reason, for anything else.
     """
-    shown = clean(os.fspath(path))
+    given = os.fspath(path)
+    shown = clean(given)
     try:
-        address = address_of(path)
+        address = named = address_of(path)
         location = _located(address)
         wrapped = 0
         while location is None and address.is_archive and wrapped < _MAX_WRAPPED and (below := _only_child(address)):
@@ -73,7 +78,7 @@ def locate(path: str | os.PathLike[str]) -> Location:
             f"{shown} holds no submission: neither {' nor '.join(f'{d}/' for d in layout.DIVISIONS)}"
             f" is in it, it is no part of a results tree, and no run leaf{_refused(address)}"
         )
-    return location
+    return replace(location, given=given, shown=_shown(given, named, location.root))
 
 
 def _refused(address: Address) -> str:
@@ -86,13 +91,9 @@ def _refused(address: Address) -> str:
     return f"; not read: {', '.join(odd[:3])}{f' and {len(odd) - 3} more' if len(odd) > 3 else ''}" if odd else ""
 
 
-def shown_root(path: str | os.PathLike[str], root: Address) -> str:
-    """The root as the user named it, where they did."""
-    given = address_of(path)
-    below = root.parts[len(given.parts) :]
-    if given.base != root.base or given.at(*given.parts, *below) != root:
-        return str(root)
-    return "/".join((os.fspath(path), *below)) if below else os.fspath(path)
+def _shown(given: str, named: Address, root: Address) -> str:
+    below = root.parts[len(named.parts) :]
+    return "/".join((given, *below)) if named.at(*named.parts, *below) == root else str(root)
 
 
 def is_inside(file: str, root: Address) -> bool:

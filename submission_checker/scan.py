@@ -14,7 +14,7 @@ import rules
 from mlpstorage.results import layout
 from mlpstorage.results.document import Found
 from mlpstorage.results.files import Root
-from mlpstorage.results.roots.address import Address, open_root
+from mlpstorage.results.roots.address import Address, UnusableRootError, open_root
 from mlpstorage.results.text import clean
 from rules import Finding, Severity
 from rules.evaluate import NOT_GIVEN, SUBMISSION
@@ -32,7 +32,7 @@ from .discovery import (
     walk,
 )
 from .executors import Executor, Look, Processes, WorkerLostError
-from .location import locate, shown_root
+from .location import Location, locate
 from .readers import structure, tree
 from .readers.families import FAMILIES, family_of_leaf
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
@@ -69,7 +69,7 @@ class Part:
 
 
 def check(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Location,
     options: Options,
     found: Callable[[Sequence[Finding]], None] | None = None,
     executor: Executor | None = None,
@@ -80,9 +80,22 @@ def check(
     check, and RuleBookError where the edition does not load.
     """
     edition = rules.load_edition(options.edition)
-    location = locate(path)
+    location = path if isinstance(path, Location) else locate(path)
+    try:
+        return _checked(location, edition, options, found, executor)
+    except UnusableRootError as error:  # it could be read when it was located
+        raise NothingToCheckError(str(error)) from error
+
+
+def _checked(
+    location: Location,
+    edition: rules.Edition,
+    options: Options,
+    found: Callable[[Sequence[Finding]], None] | None,
+    executor: Executor | None,
+) -> CheckReport:
     parts: Iterator[Part]
-    report = CheckReport(edition.id, shown_root(path, location.root), edition.info.caution)
+    report = CheckReport(edition.id, location.shown, edition.info.caution)
     report.partial = location.kind != "tree" or len(location.scope) > SUBMISSION_DEPTH
     if location.kind == "tree" and not location.is_leaf:
         with open_root(location.root) as root:
@@ -94,7 +107,7 @@ def check(
         report.systems = len(listing.systems)
         report.submitters = len(listing.submitters)
         if not (listing.submitters or listing.obstacles or listing.misplaced):
-            raise NothingToCheckError(f"{clean(os.fspath(path))}: there is no submitter in it")
+            raise NothingToCheckError(f"{clean(location.given)}: there is no submitter in it")
         work = partial(check_system, location.root, options)
         look = Look(str(location.root), partial(_first_names, location.root))
         results = (executor or Processes(1)).run(work, listing.systems, look)
@@ -106,7 +119,7 @@ def check(
         if found is not None:
             found(part.findings)
     if not (report.submitters or report.leaves or report.faults or report.findings or report.unreadable):
-        raise NothingToCheckError(f"{clean(os.fspath(path))}: it holds no run{_because(report.remarks)}")
+        raise NothingToCheckError(f"{clean(location.given)}: it holds no run{_because(report.remarks)}")
     for rule in edition.rules:  # one that had no subject is listed with nothing but zeros
         report.tally.setdefault(rule.id, Counter())
     report.sort()
@@ -259,7 +272,7 @@ class _faults_kept:  # noqa: N801 - used as a with statement
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        if not isinstance(error, Exception):
+        if not isinstance(error, Exception) or isinstance(error, UnusableRootError):
             return False
         message = f"{type(error).__name__}: {clean(str(error), 500)}"
         if self._options.debug:

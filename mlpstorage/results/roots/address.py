@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+import time
+from dataclasses import dataclass, field, replace
 
 from ..files import Root
 from ..text import clean
@@ -29,6 +30,8 @@ class Address:
 
     base: str
     path: str
+    asked: int = field(default=0, compare=False)
+    """When a user named the bucket, in nanoseconds: what is there is listed once for each time."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -89,7 +92,7 @@ def _in_bucket(text: str) -> Address:
     prefix = prefix.rstrip("/")
     if not bucket or (prefix and not {"", ".", ".."}.isdisjoint(prefix.split("/"))):
         raise UnusableRootError(f"{clean(text)}: give {S3}BUCKET/PREFIX, with no empty name, '.' or '..' in it")
-    return Address(f"{S3}{bucket}", prefix)
+    return Address(f"{S3}{bucket}", prefix, time.time_ns())
 
 
 def open_root(address: Address) -> Root:
@@ -100,4 +103,6 @@ def open_root(address: Address) -> Root:
         from .archive import ArchiveRoot  # what is rarely needed is loaded when it is
 
         return ArchiveRoot(address)
-    raise UnusableRootError(f"{clean(str(address))}: buckets cannot be read yet")
+    from .s3 import S3Root
+
+    return S3Root(address)

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from ..text import clean
 from .address import Address, UnusableRootError
-from .index import DIRECTORY, IndexedRoot, Member, TooManyEntriesError, no_such_directory, not_a_directory
+from .index import IndexedRoot, Member, TooManyEntriesError
 from .inflated import inflate
 from .positioned import DamagedError, File
 from .tar import Tar
@@ -33,17 +33,7 @@ class ArchiveRoot(IndexedRoot):
             raise UnusableRootError(f"{clean(self.path)} does not exist: there is no such directory in the archive")
 
     def _members(self, directory: str) -> Mapping[str, Member]:
-        index = self._archive.index
-        path = f"{self._top}/{directory}".strip("/")
-        found = index.directories.get(path)
-        if found is not None:
-            return found
-        while path not in index.directories:
-            member = index.member(path)
-            if member is not None and member.kind != DIRECTORY:
-                raise not_a_directory(directory)
-            path = path.rpartition("/")[0]
-        raise no_such_directory(directory)
+        return self._archive.index.members(f"{self._top}/{directory}".strip("/"))
 
     def _refused(self) -> Iterable[tuple[str, str]]:
         return self._archive.index.refused

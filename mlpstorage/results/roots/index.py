@@ -92,6 +92,19 @@ class Index:
         above, _, last = "/".join(part for part in name.split("/") if part not in ("", ".")).rpartition("/")
         return self.directories.get(above, {}).get(last)
 
+    def members(self, directory: str) -> Mapping[str, Member]:
+        """What is in a directory. Raises OSError where there is none."""
+        found = self.directories.get(directory)
+        if found is not None:
+            return found
+        around = directory
+        while around not in self.directories:
+            member = self.member(around)
+            if member is not None and member.kind != DIRECTORY:
+                raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), directory)
+            around = around.rpartition("/")[0]
+        raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), directory)
+
     def _enter(self, parts: Sequence[str]) -> dict[str, Member] | None:
         """The members of a directory, which is made where it is not there; None where it is no directory."""
         path, children = "", self.directories[""]
@@ -238,13 +251,3 @@ class IndexedRoot(Root):
             return Content("refused", detail=str(error))
         except OSError as error:
             return refusal(error)
-
-
-def not_a_directory(path: str) -> OSError:
-    """The error of a path that leads through, or to, something that is no directory."""
-    return OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
-
-
-def no_such_directory(path: str) -> OSError:
-    """The error of a path to nothing."""
-    return OSError(errno.ENOENT, os.strerror(errno.ENOENT), path)
