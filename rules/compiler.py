@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, get_args, get_origin
+from functools import cache, cached_property
+from typing import Any, NamedTuple, get_args, get_origin
 
 from cel_expr_python import cel
 
@@ -46,6 +46,7 @@ class Unknown:
     absent: tuple[tuple[str, Absence], ...]
 
 
+@cache
 def cel_type(python_type: Any) -> Any:
     """CEL type of a fact's Python type; None for lists of records, which only ``each`` may name."""
     if get_origin(python_type) is list:
@@ -54,8 +55,7 @@ def cel_type(python_type: Any) -> Any:
     return SCALARS[python_type]
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     """A name that an expression may read."""
 
     type: Any

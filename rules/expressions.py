@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -35,8 +35,7 @@ class ExpressionError(Exception):
         self.column = column
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """One node. ``kind`` is or, and, not, relation, sum, product, negative, conditional, call, index, name, literal,
     list or map; ``text`` its operator, name or literal; ``start`` and ``end`` include parentheses around it.
     """

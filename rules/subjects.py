@@ -53,19 +53,14 @@ def ancestors(model: type[FactModel]) -> tuple[type[FactModel], ...]:
 def variables(model: type[FactModel], item: type[Record] | None, tables: Sequence[Table]) -> dict[str, Variable]:
     """Every name that a clause on this subject (and on this kind of item) may read."""
     found: dict[str, Variable] = {}
-    scope = (model, *ancestors(model))
-    for owner in scope:
-        for name, info in owner.fact_infos().items():
-            kind = cel_type(info.type)
-            if kind is not None:
-                found[name] = Variable(kind, info.choices, info.unit)
+    for owner in (model, *ancestors(model)):
+        found.update(_variables_of(owner))
     for plural, child in child_models(model).items():
         for name, info in child.fact_infos().items():
             if info.type in SCALARS:
                 found[f"{plural}.{name.partition('.')[2]}"] = Variable(Type.List(cel_type(info.type)))
     if item is not None:
-        for name, info in item.fact_infos().items():
-            found[name] = Variable(cel_type(info.type), info.choices, info.unit)
+        found.update(_variables_of(item))
     for table in tables:
         if table.key and row_key(table, model) is None:
             continue
@@ -74,6 +69,13 @@ def variables(model: type[FactModel], item: type[Record] | None, tables: Sequenc
         if table.key:
             found[f"{table.name}.{ROWS}"] = Variable(Type.List(Type.STRING))
     return found
+
+
+@cache
+def _variables_of(model: type[FactModel] | type[Record]) -> Mapping[str, Variable]:
+    """The facts of one model, or of an item, that an expression may read."""
+    kinds = ((info, cel_type(info.type)) for info in model.fact_infos().values())
+    return {info.name: Variable(kind, info.choices, info.unit) for info, kind in kinds if kind is not None}
 
 
 def row_key(table: Table, model: type[FactModel]) -> str | None:
