@@ -206,6 +206,7 @@ class TrainingDatasize(FactModel):
 
     name: Fact[str] = fact("The leaf's name, its time stamp.", known=Known.RUN)
     division: Fact[Division] = fact("Division claimed: path segment, or the command's.", known=Known.PLAN)
+    recorded_division: Fact[str] = fact("Division that the metadata names (args.mode), lower case.", known=Known.RUN)
     model: Fact[str] = fact("Model that was sized.", known=Known.PLAN)
     accelerator: Fact[str] = fact("Accelerator type that was sized for, lower case.", known=Known.PLAN)
     template: Fact[str] = fact("Model and accelerator as DLIO's workload name.", known=Known.PLAN)
@@ -235,6 +236,7 @@ class TrainingDatagen(FactModel):
 
     name: Fact[str] = fact("The leaf's name, its time stamp.", known=Known.RUN)
     division: Fact[Division] = fact("Division claimed.", known=Known.PLAN)
+    recorded_division: Fact[str] = fact("Division that the metadata names (args.mode), lower case.", known=Known.RUN)
     directory_model: Fact[str] = fact("Name of the workload directory that holds the leaf.", known=Known.RUN)
     model: Fact[str] = fact("Model whose data was generated.", known=Known.PLAN)
     num_files: Fact[Int] = fact("Files that were generated.", known=Known.PLAN, unit="files")
@@ -243,6 +245,9 @@ class TrainingDatagen(FactModel):
     samples_per_file: Fact[Int] = fact("Samples in one file.", known=Known.PLAN, unit="samples")
     record_length: Fact[Float] = fact("Mean length of one sample.", known=Known.PLAN, unit="bytes")
     overrides: Fact[list[Override]] = fact("Keys of the DLIO workload that were overridden.", known=Known.PLAN)
+    stated_overrides: Fact[list[StatedOverride]] = fact(
+        "Overrides as metadata and overrides.yaml state them.", known=Known.RUN
+    )
     files: Fact[list[LeafFile]] = fact("Files of the leaf that facts are read from.", known=Known.RUN)
 
 

@@ -18,9 +18,19 @@ from rules.facts import Absence, FactModel, FactSheet, Reason, Source
 from rules.facts.training import TrainingDatagen, TrainingDatasize, TrainingRun, TrainingWorkload
 
 from ..discovery import Leaf, WorkloadDirectory
+from .checkpointing import recorded_division
 from .common import leaf_file, put
 from .training_files import DATAGEN, DATASIZE, TrainingDocuments
-from .training_run import RunReader, accelerator_of, directory_model, extremes, model_of, ratio, template_of
+from .training_run import (
+    RunReader,
+    accelerator_of,
+    directory_model,
+    extremes,
+    model_of,
+    ratio,
+    stated_overrides,
+    template_of,
+)
 
 RANKS_NOT_READ = "the default check does not read every rank's *_output.json, so 3.3.2 (e) is not judged"
 _RECORD_KEYS = {
@@ -108,6 +118,9 @@ def read_datagen(files: TrainingDocuments) -> TrainingDatagen:
     sheet = FactSheet()
     _common(sheet, files)
     put(sheet, "directory_model", directory_model(files))
+    model = model_of(files)
+    template = model.map(lambda name: derived.template_name(name, DATAGEN)) if isinstance(model, Reading) else model
+    put(sheet, "stated_overrides", stated_overrides(files, _value(template)))
     put(sheet, "num_files", files.parameter_int("dataset.num_files_train"))
     put(sheet, "subfolders", files.subfolders())
     put(sheet, "samples_per_file", files.positive_int("dataset.num_samples_per_file"))
@@ -121,6 +134,7 @@ def _common(sheet: FactSheet, files: TrainingDocuments) -> Found[str]:
     sheet.put("name", clean(leaf.name), Source(files.path))
     division = files.metadata.text("/args/mode")
     put(sheet, "division", Reading(leaf.division, Source(files.path)) if leaf.division else division)
+    put(sheet, "recorded_division", recorded_division(files.metadata))
     put(sheet, "model", model)
     found = files.metadata.text("/args/data_dir")
     path = found.map(normal_path) if isinstance(found, Reading) else found

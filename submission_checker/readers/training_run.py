@@ -327,24 +327,26 @@ class RunReader:
             self._put(
                 "template_values", Reading(derived.compare_template(model, accelerator, flat, overridden), tree.source)
             )
-        self._put("stated_overrides", self._stated())
+        self._put("stated_overrides", stated_overrides(self.files, self._value("template")))
 
-    def _stated(self) -> Found[list[StatedOverride]]:
-        recorded = self.files.recorded_overrides
-        if isinstance(recorded, Absence):
-            return recorded
-        if not self.files.overrides.ok:
-            return self.files.overrides.absence()
-        told, passed = dict(recorded.value), dict(self.files.passed_overrides)
-        chosen, template = dlio.workload_choice(self.files.override_words), self._value("template")
-        if chosen is not None and not isinstance(template, Absence):
-            told[_CHOICE], passed[_CHOICE] = template, clean(chosen)
-        names = sorted({*told, *passed})[:MAX_KEYS]
-        stated = [
-            StatedOverride(name=name, metadata=told.get(name, NOT_STATED), overrides=passed.get(name, NOT_STATED))
-            for name in names
-        ]
-        return Reading(stated, self.files.overrides.source())
+
+def stated_overrides(files: TrainingDocuments, template: str | Absence) -> Found[list[StatedOverride]]:
+    """Overrides as metadata and overrides.yaml state them; ``template`` is the one that the metadata names."""
+    recorded = files.recorded_overrides
+    if isinstance(recorded, Absence):
+        return recorded
+    if not files.overrides.ok:
+        return files.overrides.absence()
+    told, passed = dict(recorded.value), dict(files.passed_overrides)
+    chosen = dlio.workload_choice(files.override_words)
+    if chosen is not None and not isinstance(template, Absence):
+        told[_CHOICE], passed[_CHOICE] = template, clean(chosen)
+    names = sorted({*told, *passed})[:MAX_KEYS]
+    stated = [
+        StatedOverride(name=name, metadata=told.get(name, NOT_STATED), overrides=passed.get(name, NOT_STATED))
+        for name in names
+    ]
+    return Reading(stated, files.overrides.source())
 
 
 def known_pairs() -> list[tuple[str, str]]:

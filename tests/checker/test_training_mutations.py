@@ -104,9 +104,21 @@ SPOILT: dict[str, tuple[Spoil, list[tuple[str, str, str]]]] = {
         lambda tree: shutil.rmtree(tree.leaves("datasize")[0].path),
         [("3.1.1", "warning", "main")],
     ),
+    "sized for another division": (
+        edit_first("datasize", "metadata", {"/args/mode": "whatif"}),
+        [("X3.1", "error", "sized")],
+    ),
+    "data of another division": (
+        edit_first("datagen", "metadata", {"/args/mode": "open"}),
+        [("X3.1", "error", "generated")],
+    ),
+    "overrides of datagen disagree": (
+        edit_first("datagen", "metadata", {"/override_parameters/dataset.num_files_train": "57000"}),
+        [("3.6.2", "warning", "generated_agreed")],
+    ),
     "data of another model": (
         edit_first("datagen", "metadata", {"/args/model": "retinanet"}),
-        [("X3.2", "error", "generated")],
+        [("3.6.2", "warning", "generated_agreed"), ("X3.2", "error", "generated")],
     ),
     "record cut short": (
         lambda tree: tree.leaves("datasize")[0].file("metadata").write_text("{") and None,

@@ -256,7 +256,8 @@ class TrainingTree:
         overrides = {**typed, **tool}
         numbers = {key: int(value) if value.isdigit() else value for key, value in overrides.items()}
         config = merged(TEMPLATES[self.model], {**numbers, "dataset.skip_listing": True})
-        items = [f"workload={self.model}_{self.accelerator}", *(f"++workload.{k}={v}" for k, v in overrides.items())]
+        template = "datagen" if command == "datagen" else self.accelerator
+        items = [f"workload={self.model}_{template}", *(f"++workload.{k}={v}" for k, v in overrides.items())]
         leaf.file("metadata").write_text(json.dumps(self._metadata(leaf.path.name, command, overrides, params)))
         leaf.file("config").write_text(yaml.safe_dump({"workload": config}))
         leaf.file("overrides").write_text(yaml.safe_dump(items))
