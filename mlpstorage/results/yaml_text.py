@@ -144,7 +144,12 @@ def _construct(text: str, tag: str | None, implicit: tuple[bool, bool], mark: An
         raise UnusableYamlError(f"line {mark.line + 1 if mark else 0}: a key must be plain text")
     if is_key and tag == _VALUE:
         tag = _TEXT
+    return scalar_value(yaml.ScalarNode(tag, text, mark, mark))
+
+
+def scalar_value(node: Any) -> Any:
+    """What a scalar node stands for. Raises yaml.YAMLError, or ValueError or OverflowError where its text is wrong."""
     try:
-        return yaml.constructor.SafeConstructor().construct_object(yaml.ScalarNode(tag, text, mark, mark))
-    except (AttributeError, LookupError):  # what its constructors meet where a text is not what its tag says
-        raise ValueError(f"{shorten(text)} is not what its tag {tag} says") from None
+        return yaml.constructor.SafeConstructor().construct_object(node)
+    except (AttributeError, LookupError):  # what the constructors meet where a text is not what its tag says
+        raise ValueError(f"{shorten(node.value)} is not what its tag {node.tag} says") from None

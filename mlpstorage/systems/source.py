@@ -15,6 +15,7 @@ import yaml
 from mlpstorage.results.document import Document
 from mlpstorage.results.files import Content
 from mlpstorage.results.text import clean, shorten
+from mlpstorage.results.yaml_text import scalar_value
 
 try:
     from yaml import CSafeLoader as _Loader
@@ -68,7 +69,6 @@ class _Reader:
     def __init__(self) -> None:
         self.lines: dict[Location, int] = {}
         self.duplicates: list[tuple[Location, int]] = []
-        self._scalars = yaml.constructor.SafeConstructor()
 
     def read(self, data: bytes) -> dict[str, Any]:
         """The top mapping. Raises _RefusedError."""
@@ -113,7 +113,7 @@ class _Reader:
             return self._mapping(node, location)
         if isinstance(node, yaml.SequenceNode):
             return [self._value(child, (*location, index)) for index, child in enumerate(node.value)]
-        return self._scalars.construct_object(node)
+        return scalar_value(node)
 
     def _mapping(self, node: Any, location: Location) -> dict[str, Any]:
         found: dict[str, Any] = {}

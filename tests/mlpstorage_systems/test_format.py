@@ -267,6 +267,7 @@ REFUSED = {
     "nothing": ("# nothing\n", "top level"),
     "two documents": ("a: 1\n---\nb: 2\n", "not YAML"),
     "a date that is none": ("a: 2026-02-31\n", "not usable YAML"),
+    "a text that contradicts its tag": ("a: !!bool x\n", "'x' is not what its tag"),
     "thousands of digits": (f"a: {'9' * 5000}\n", "not usable YAML"),
     "deep": ("[" * 60 + "]" * 60, "deeper"),
     "a key that is a list": ("? [1, 2]\n: 3\n", "line 1: a key must be plain text"),
