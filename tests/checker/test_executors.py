@@ -209,7 +209,7 @@ def test_ranks_do_not_change_a_byte(mpirun: str, tree: Path, report: str, number
 
 @pytest.mark.usefixtures("mpi_python")
 def test_a_clean_tree_is_clean_on_ranks(mpirun: str, tmp_path: Path) -> None:
-    answer = run(*ranks(mpirun, 3), *CHECKER, combined(tmp_path).root, "--executor", "mpi")
+    answer = run(*ranks(mpirun, 2), *CHECKER, combined(tmp_path).root, "--executor", "mpi")
     assert (answer.returncode, answer.stderr) == (0, "")
 
 
@@ -217,7 +217,7 @@ def test_a_clean_tree_is_clean_on_ranks(mpirun: str, tmp_path: Path) -> None:
 def test_the_pool_of_mpi4py_may_start_the_ranks(mpirun: str, tmp_path: Path) -> None:
     root = combined(tmp_path).root
     command = (sys.executable, "-m", "mpi4py.futures", *CHECKER[1:], root, "--executor", "mpi")
-    assert run(*ranks(mpirun, 3), *command).stdout == run(*CHECKER, root).stdout
+    assert run(*ranks(mpirun, 2), *command).stdout == run(*CHECKER, root).stdout
 
 
 @pytest.mark.usefixtures("mpi_python")
