@@ -32,9 +32,9 @@ from random import Random
 from types import FrameType
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-REPOSITORY = HERE.parent
-sys.path[:0] = [str(REPOSITORY), str(HERE), str(REPOSITORY / "tests" / "checker")]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "checker"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import kv_cache_trees
 import memory_tree
@@ -51,6 +51,7 @@ from submission_checker.formats import FORMATS, Style
 from submission_checker.report import CheckReport
 from submission_checker.scan import Options, check
 
+REPOSITORY = Path(__file__).resolve().parents[1]
 MEMORY = 3 * 2**30
 """What a process may ask for: more is a defect, not a busy machine."""
 FORMATTED = 12
@@ -108,21 +109,21 @@ def crowded(tree: Directory, wanted: int) -> Directory:
 
 def _later(leaf: Directory, date: str, day: int) -> Directory:
     later = f"{int(date) + day:08}"
-    dashed = [f"{d[:4]}-{d[4:6]}-{d[6:]}".encode() for d in (date, later)]
+    old, new = (f"{d[:4]}-{d[4:6]}-{d[6:]}".encode() for d in (date, later))
     result: Directory = {}
     for name, node in leaf.items():
         if isinstance(node, dict):
             result[name] = _later(node, date, day)
         elif isinstance(node, bytes):
-            result[name.replace(date, later)] = node.replace(*dashed).replace(date.encode(), later.encode())
+            result[name.replace(date, later)] = node.replace(old, new).replace(date.encode(), later.encode())
     return result
 
 
 def seeds(cases: Path | None) -> list[Seed]:
     """All trees to start from, those of the tests built anew."""
     found: dict[str, Directory] = {"examples": memory_tree.load(REPOSITORY / "examples" / "results")}
-    for tree in sorted(cases.glob("*/tree")) if cases else ():
-        found[tree.parent.name] = memory_tree.load(tree)
+    for case in sorted(cases.glob("*/tree")) if cases else ():
+        found[case.parent.name] = memory_tree.load(case)
     builders: dict[str, Callable[[Path], object]] = {
         "pair": trees.pair,
         "combined": trees.combined,
@@ -211,7 +212,8 @@ class Fuzzer:
         """The tree of an iteration."""
         random = Random(f"{self._seed}:{number}")  # noqa: S311 - not for secrets
         (seed,) = random.choices(self.seeds, self._weights)
-        tree, log = memory_tree.copy(seed.tree), []
+        tree = memory_tree.copy(seed.tree)
+        log: list[str] = []
         edition = random.choice(self._editions)
         mutator = Mutator(random, self._corpus, log)
         chorus = random.randrange(2**32) if random.random() < 0.2 else None
@@ -287,7 +289,9 @@ def examine(scene: Scene, number: int) -> CheckReport | None:
     twice = [f for f, times in Counter(f.fingerprint for f in report.findings).items() if times > 1]
     for finding in report.findings:
         if finding.fingerprint in twice:
-            raise _BadError("fingerprint", f"twice: {finding.rule}", f"{finding.rule} {finding.path}: {finding.message}")
+            raise _BadError(
+                "fingerprint", f"twice: {finding.rule}", f"{finding.rule} {finding.path}: {finding.message}"
+            )
     if number % FORMATTED == 0:
         name = sorted(FORMATS)[number // FORMATTED % len(FORMATS)]
         text = io.StringIO()
@@ -419,10 +423,10 @@ class Crew:
         begin = shown = time.monotonic()
         try:
             while workers:
-                for connection in wait([worker.connection for worker in workers], timeout=1):
-                    worker = next(worker for worker in workers if worker.connection is connection)
+                ready = wait([worker.connection for worker in workers], timeout=1)
+                for worker in [worker for worker in workers if worker.connection in ready]:
                     try:
-                        self._told(worker, connection.recv())  # type: ignore[union-attr]
+                        self._told(worker, worker.connection.recv())
                     except EOFError:
                         workers.remove(worker)
                         worker.process.join()
@@ -449,7 +453,7 @@ class Crew:
         defects = sum(map(len, self.defects.values()))
         return (
             f"{seconds:7.0f} s {leaves:9,} leaves in {trees:,} trees, {leaves / max(seconds, 0.001):.0f} leaves/s; "
-            f"RSS {memory} MB, peak {max(part.peak for part in parts):.0f}; {defects} defects at {len(self.defects)} places"
+            f"RSS {memory} MB; {defects} defects at {len(self.defects)} places"
         )
 
     def _start(self, job: int, first: int, before: Progress) -> Worker:
@@ -459,7 +463,8 @@ class Crew:
 
         def work() -> None:
             mine.close()
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
             faulthandler.register(signal.SIGUSR1)
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
@@ -470,7 +475,7 @@ class Crew:
             wanted = max(1, arguments.leaves // arguments.jobs - before.leaves)
             soak(self._fuzzer, iter(series), wanted, arguments.warm, theirs.send, job, note)
 
-        process = self._context.Process(target=work)
+        process = self._context.Process(target=work, daemon=True)
         process.start()
         theirs.close()
         return Worker(job, process, mine, before)
@@ -488,7 +493,10 @@ class Crew:
         known = self.defects.setdefault(defect.place, [])
         known.append(defect)
         if len(known) == 1:
-            print(f"\nDEFECT {defect.kind}: {defect.place}\n{defect.text.rstrip()}\nrepeat: {self._repeat(defect)}\n", flush=True)
+            print(
+                f"\nDEFECT {defect.kind}: {defect.place}\n{defect.text.rstrip()}\nrepeat: {self._repeat(defect)}\n",
+                flush=True,
+            )
 
     def _repeat(self, defect: Defect) -> str:
         cases = f" --cases {self._arguments.cases}" if self._arguments.cases else ""
@@ -511,11 +519,19 @@ class Crew:
 
     def verdict(self) -> list[str]:
         """What must not be, one line each; empty if all is well."""
-        bad = [f"{len(found)} times: {place}; repeat: {self._repeat(found[0])}" for place, found in self.defects.items()]
+        bad = [
+            f"{len(found)} times: {place}; repeat: {self._repeat(found[0])}" for place, found in self.defects.items()
+        ]
         for part in self.done.values():
             if part.growth is not None and part.growth > self._arguments.growth:
-                bad.append(f"process {part.job} grew by {part.growth:.1f} MB; at most {self._arguments.growth:g} are normal")
+                bad.append(
+                    f"process {part.job} grew by {part.growth:.1f} MB; at most {self._arguments.growth:g} are normal"
+                )
         return bad
+
+
+def _ended(number: int, frame: FrameType | None) -> None:
+    sys.exit(128 + number)
 
 
 def show(fuzzer: Fuzzer, number: int) -> int:
@@ -546,8 +562,12 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="processes that share the numbers (default: %(default)s)")
     parser.add_argument("--keep-going", action="store_true", help="collect defects instead of ending with the first")
     parser.add_argument("--limit", type=float, default=10, help="seconds an iteration may take (default: %(default)s)")
-    parser.add_argument("--warm", type=int, default=5000, help="leaves before memory is compared (default: %(default)s)")
-    parser.add_argument("--growth", type=float, default=24, metavar="MB", help="so much is normal (default: %(default)s)")
+    parser.add_argument(
+        "--warm", type=int, default=5000, help="leaves before memory is compared (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--growth", type=float, default=24, metavar="MB", help="so much is normal (default: %(default)s)"
+    )
     parser.add_argument("--every", type=float, default=15, metavar="S", help="seconds between lines of progress")
     return parser.parse_args(argv)
 
@@ -561,6 +581,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.only is not None:
         return show(fuzzer, arguments.only)
     gc.freeze()
+    signal.signal(signal.SIGTERM, _ended)  # so that no process is left behind
     crew = Crew(fuzzer, arguments)
     crew.run()
     bad = crew.verdict()

@@ -28,7 +28,7 @@ class Special:
 
 @dataclass(frozen=True, slots=True)
 class Odd:
-    """A regular file that says to have ``size`` bytes, gives ``data``, and then fails with ``error`` if there is one."""
+    """A regular file that says ``size`` bytes, gives ``data``, and then fails with ``error`` if there is one."""
 
     size: int
     data: bytes = b""

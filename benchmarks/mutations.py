@@ -13,40 +13,14 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import NamedTuple
 
+from hostile import COMMANDS, KEYS, NUMBERS, ODD_NAMES, STAMPS, TEXTS, TIMES, WORDS, YAML_LINES, YAML_VALUES
 from memory_tree import Directory, Locked, Odd, Special, copy
+
 from mlpstorage.results.layout import PLACEHOLDER_TEXT
 
 STAMP = re.compile(r"\d{8}_\d{6}")
 """The name of a leaf."""
 
-# What may stand where a value was. JSON first; most of it is YAML, too.
-
-NUMBERS = (
-    "0", "-0", "-0.0", "1", "-1", "2", "3", "7", "10", "0.5", "1.5", "-1e-9", "1e-320", "99", "100", "101", "1e9", "1E+3",
-    "1024", "4096", "65536", "2147483647", "2147483648", "9007199254740993", "9223372036854775807", "9223372036854775808",
-    "-9223372036854775808", "-9223372036854775809", "18446744073709551616", "1e15", "1e18", "1e100", "1e308", "-1e308",
-    "1e999", "-1e999", "0.1e-400", "NaN", "Infinity", "-Infinity", "1" + "0" * 400, "-" + "9" * 4300, "9" * 5000,
-    "0." + "1" * 400, "08", "0x10", "1_000", "+1", ".5", "5.", "1e", "--1", "1,5",
-)  # fmt: skip
-TEXTS = (
-    "", " ", "0", "1", "-1", "8", " 8 ", "08", "8.0", "8.5", "1e3", "1e999", "nan", "inf", "-inf", "true", "True", "FALSE",
-    "false", "yes", "no", "null", "None", "~", "[]", "{}", "closed", "OPEN", "Closed", "run", "datagen", "datasize", "file",
-    "object", "FILE", "s3", "0.0", "1_000", "٨", "²", "½", "１６", "8\\u0000", "\\u0000", "\\u001b[2J\\u001b[31mred",
-    "\\u202egnp.exe", "\\ud800", "\\udfff\\ud800", "\\ud83d\\ude00", "a\\nb\\r\\n::error::x", "\\u2028", "\\ufeff8", "\\\\",
-    "\\\"", "<script>alert(1)</script>", "]]>", "=1+1", "|x|", "`x`", "../../../etc/passwd", "/", "//", ".", "..", "/dev/zero",
-    "C:\\\\x", "a/b", "a:b", ":", "a:", ":8", "host:8", "host:-1", "host:999999999999", "host:8:8", "[::1]:8", "host:x",
-    "h1:4,h2:4", ",", "a=b", "=", "a=", "=b", "++workload.x=1", "--", "-n", "llama3-8b", "llama3-405b", "unet3d", "s3://b/k",
-    "%s%n", "${x}", "{x}", "{0.__class__}", "$(reboot)", "é", "e\\u0301", "ß", "ſ", "İ", "\\u200b", "k" * 70, "x" * 300,
-)  # fmt: skip
-TIMES = (
-    "2026-02-30T10:00:00", "2026-07-01T24:00:00", "2026-07-01T23:59:60", "0001-01-01T00:00:00", "9999-12-31T23:59:59.999999",
-    "9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", "1970-01-01T00:00:00", "1969-12-31T23:59:59Z", "2200-01-01",
-    "2199-12-31T23:59:59-23:59", "2026-07-01", "10:00:00", "2026-07-01T10", "2026-W27-3", "20260701T100000", "20260701_100000",
-    "2026-07-01 10:00:00", "2026-07-01T10:00:00Z", "2026-07-01T10:00:00+05:45", "2026-07-01T10:00:00+24:00", "2026-07-01T10:00:00,5",
-    "2026-07-01T10:00:00.1234567890123", "1751364000", "2026-183", "2026-07-01T10:00:00 ", "２０２６-07-01T10:00:00", "-2026-07-01T10:00:00",
-)  # fmt: skip
-WORDS = ("null", "true", "false", "[]", "{}", "[[]]", '[{}]', '{"": null}', '[null]', "[1, 2, 3]", '["a", 1, null, {}]',
-         '{"a": {"b": {"c": []}}}', "[0.0, NaN]", "undefined", "'x'", "", "[1,]", '{"a"}', "[", "}", '"')  # fmt: skip
 _LARGE: tuple[Callable[[], str], ...] = (
     lambda: "[" * 90 + "]" * 90,
     lambda: "[" * 5000 + "]" * 5000,
@@ -62,24 +36,7 @@ _LARGE: tuple[Callable[[], str], ...] = (
     lambda: '"' + "(" * 5000 + '"',
     lambda: '"' + "host01:8," * 5000 + '"',
 )
-KEYS = ("", " ", "a", "0", "__class__", "\\u0000", "\\ud800", "\\u202e", "a/b", "a~1b", "args", "hosts", "key" * 40)
-_COMMANDS = ("'", '"', "\\\\", " '", ' \\"', ";", "|", "&&", "`", "$(", "\\n", "\\t", "\\u0000", "--", " -- ", "=", "==", " = ",
-             "#", "~", "*", " -n", " -np 0 ", " -n 8 -n 16 ", " -host ", " --host a:1,b:2 ", " -x A=B ", "\\u00a0", "\\u2003",
-             " ++workload.checkpoint.num_checkpoints_write=1 ", " --config-dir= ", " --num-users 0 ")  # fmt: skip
 
-YAML_VALUES = (
-    "", "~", "null", "yes", "off", "True", "0o17", "0x1F", "017", "1:30", "1_0", ".inf", "-.INF", ".nan", "1e3", "1.0e+3", "2026-02-30",
-    "2026-07-01", "2026-07-01T10:00:00Z", "2026-07-01 10:00:00 +25:00", "[]", "{}", "[a, [b, {c: d}]]", "{a: 1, a: 2}", "!!str 8", "!!int x",
-    "!!float 8", "!!bool x", "!!binary =", "!!binary aGk=", "!!set {a}", "!!omap [a: 1]", "!!timestamp 2026", "!!null x", "!!map []",
-    "!!seq {}", "!!python/object/apply:os.system [x]", "!local x", "!<tag:x,2000:y> z", "&a x", "*a", "&a [*a]", "|", ">", "|\n  x", "|9", "@x",
-    "`x", "%x", "? x", "- x", ": x", "'x", '"x', '"\\ud800"', '"\\x00"', "'it''s'", "#", "# x", "x # y", "=", "<<", "[", "{", "]", "a: b",
-    "a:\n  b", "\u2028", "\u0085", "\ufeff", "x" * 2000, "9" * 5000, "[" * 40 + "]" * 40,
-)  # fmt: skip
-YAML_LINES = (
-    "---", "...", "%YAML 1.1", "%YAML 9.9", "%TAG ! tag:x:", "<<: {a: 1}", "<<: *a", "? [a, b]\n: c", "? {a: b}", "a: &a [*a, *a]", "- x", "-",
-    "-\t-", "\ta: 1", " a: 1", "a", "a:b", "a: b: c", "'a': 1", "1: 2", "null: 1", "~: 1", "true: 1", "2026-07-01: 1", "1.5: x", "[a]: b", "*a : b",
-    "!!str a: b", "\x00", "\x1b", "key: |\n  text\n bad", "{", "}", "# comment", "a: !!python/name:os.system", "\u202e: 1",
-)  # fmt: skip
 YAML_DOCUMENTS: tuple[Callable[[], str], ...] = (
     lambda: "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12)),
     lambda: "[" * 3000,
@@ -100,17 +57,6 @@ YAML_DOCUMENTS: tuple[Callable[[], str], ...] = (
     lambda: "{}\n",
 )
 
-ODD_NAMES = (
-    " ", "a b", "-", "--help", ".hidden", "...", "a\nb", "\x1b[31mred", "\u202egnp", "\udcff\udcfe", "::error::x", "=1+1", "<b>", "`", "|",
-    "a" * 255, "é", "e\u0301", "CON", "x\\y", "{}", "%s", "*", "\u2028", "\x7f", "\U000e0001", "results", "systems", "code", "closed", "run", "Closed",
-    "code-images", ".mlps-image-pool", ".mlps-code-image", ".code-hash.json", ".mlps-results", "mlps-results", "training", "checkpointing", "kv_cache",
-    "vector_database", "datagen", "datasize", "dlio_config", "llama3-8b", "LLaMA3-8B", "unet3d", "20260701_100000", "00000000_000000", "20260701_100000.bak",
-)  # fmt: skip
-STAMPS = (
-    "20260230_100000", "20260701_250000", "20260701_100060", "00000000_000000", "99991231_235959", "00010101_000000", "20260701-100000", "20260701_1000",
-    "20260701_100000_1", "20260701T100000", "２０２６0701_100000", "20260701_100000 ", "20260724_172942", "20260701_100001", "21991231_235959",
-    "-0260701_100000", "run", "20260701_100000.json", "20260701_10:00:00",
-)  # fmt: skip
 SPECIALS = ("link", "FIFO", "socket", "character device", "block device", "special file")
 _ERRORS = (errno.EIO, errno.EACCES, errno.ENOENT, errno.ESTALE, errno.EBADMSG, 0)
 _ENDINGS = (b"", b"\n", b"\0", b"}", b"]", b",", b"\x1a", b"\r\n\r\n", b"\xff\xfe", b" x")
@@ -200,6 +146,9 @@ Edit = tuple[int, int, str]
 """Start, end, and what takes the place of what is between."""
 
 
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
+
+
 @dataclass
 class Corpus:
     """What all seeds are made of, to be found in the wrong place."""
@@ -210,10 +159,12 @@ class Corpus:
     files: list[tuple[str, bytes]] = field(default_factory=list)
     """Names of files and their content."""
     leaves: list[Directory] = field(default_factory=list)
+    _alike: dict[bytes, Json | None] = field(default_factory=dict)
+    """By a text without its digits: leaves of different days have the same values at the same places."""
+    _known: set[str] = field(default_factory=set)
 
     def learn(self, tree: Directory) -> None:
         """Take in a seed."""
-        known = set(self.scalars)
         for name, node in tree.items():
             if isinstance(node, dict):
                 if STAMP.fullmatch(name):
@@ -222,11 +173,21 @@ class Corpus:
             elif isinstance(node, bytes):
                 self.files.append((name, node))
                 if node not in self.texts:
-                    self.texts[node] = json_of(node) if node[:1] in (b"{", b"[") else None
-                    found = self.texts[node]
-                    if found is not None:
-                        fresh = {found.text[v.start : v.end] for v in found.values if v.kind not in "{["} - known
-                        self.scalars.extend(sorted(fresh))
+                    self.texts[node] = self._parsed(node)
+
+    def _parsed(self, content: bytes) -> Json | None:
+        if content[:1] not in (b"{", b"["):
+            return None
+        plain = content.translate(_DIGITS)
+        if plain not in self._alike:
+            found = self._alike[plain] = json_of(content)
+            for value in () if found is None else found.values:
+                scalar = found.text[value.start : value.end]
+                if value.kind not in "{[" and scalar not in self._known:
+                    self._known.add(scalar)
+                    self.scalars.append(scalar)
+        alike = self._alike[plain]
+        return None if alike is None else Json(content.decode(), alike.values, alike.by_key)
 
 
 class Mutator:
@@ -240,7 +201,8 @@ class Mutator:
     def leaf(self, parent: Directory, name: str, path: str, count: int) -> None:
         """Make ``count`` changes to a leaf: most in its texts, some to bytes, files, and to the directory itself."""
         leaf = parent[name]
-        assert isinstance(leaf, dict)
+        if not isinstance(leaf, dict):
+            return
         draws = [self.random.random() for _ in range(count)]
         self._texts(leaf, path, sum(draw < 0.74 for draw in draws))
         for draw in draws:
@@ -248,7 +210,7 @@ class Mutator:
                 self.damage(*self._some_file(leaf, path))
             elif 0.83 <= draw < 0.95:
                 self.file(*self._some_file(leaf, path))
-            elif 0.95 <= draw:
+            elif draw >= 0.95:
                 self.leaf_directory(parent, name, path)
                 return  # it may not be there any more
 
@@ -372,7 +334,9 @@ class Mutator:
         return self.random.choice(WORDS)
 
     def _key(self, key: str) -> str:
-        return self.random.choice((*KEYS, key.upper(), key.title(), f" {key}", f"{key} ", key[:-1], f"{key}s", key[::-1]))
+        return self.random.choice(
+            (*KEYS, key.upper(), key.title(), f" {key}", f"{key} ", key[:-1], f"{key}s", key[::-1])
+        )
 
     def _number(self, text: str) -> str:
         draw = self.random.randrange(11)
@@ -431,9 +395,9 @@ class Mutator:
         elif draw == 1:
             words.insert(at, words[self.random.randrange(len(words))])
         elif draw == 2:
-            words[at] += self.random.choice(_COMMANDS)
+            words[at] += self.random.choice(COMMANDS)
         elif draw == 3:
-            words[at] = self.random.choice(_COMMANDS) + words[at]
+            words[at] = self.random.choice(COMMANDS) + words[at]
         elif draw == 4:
             words[at] = f"{words[at].partition('=')[0]}={self.random.choice(TEXTS)}"
         elif draw == 5 and (found := _NUMBER.search(words[at])):
@@ -443,7 +407,9 @@ class Mutator:
         elif draw == 7:
             return " ".join(words[:at])
         elif self.random.random() < 0.04:
-            words.insert(at, self.random.choice(("x" * 100_000, "a=b " * 25_000, "'" * 3001, "-host " * 5000, "(" * 9000)))
+            words.insert(
+                at, self.random.choice(("x" * 100_000, "a=b " * 25_000, "'" * 3001, "-host " * 5000, "(" * 9000))
+            )
         return " ".join(words)
 
     def _yaml(self, lines: list[str], path: str) -> None:
@@ -458,11 +424,14 @@ class Mutator:
         elif draw < 0.55:
             new = [line, line]
         elif draw < 0.65:
-            new = [self.random.choice((f" {line}", f"  {line}", line[1:], line[2:], f"\t{line}", line.replace("  ", "\t")))]
+            new = [
+                self.random.choice((f" {line}", f"  {line}", line[1:], line[2:], f"\t{line}", line.replace("  ", "\t")))
+            ]
         elif draw < 0.75:
             new = [line, f"{indent.replace('-', ' ')}{self.random.choice(YAML_LINES)}"]
         elif draw < 0.82:
-            new = [f"{indent}{self.random.choice((key.upper(), key.title(), ' ' + key, key[:-1], '? ' + key, 'x:', '0:'))}{blank}{value}"]
+            other_key = self.random.choice((key.upper(), key.title(), f" {key}", key[:-1], f"? {key}", "x:", "0:"))
+            new = [f"{indent}{other_key}{blank}{value}"]
         elif draw < 0.88:
             other = self.random.randrange(len(lines))
             lines[at], lines[other] = lines[other], line
@@ -509,7 +478,10 @@ class Mutator:
             new, lines[other] = [lines[other]], line
         elif draw < 8:
             cut = self.random.randrange(len(line) + 1)
-            new = [line[:cut] + self.random.choice(TEXTS + ("\0", "\x1b[2J", "\r", '"', "'", ",", "{", "[" * 3000, "x" * 20_000))]
+            new = [
+                line[:cut]
+                + self.random.choice((*TEXTS, "\0", "\x1b[2J", "\r", '"', "'", ",", "{", "[" * 3000, "x" * 20_000))
+            ]
         else:
             new = [self._command(line)]
         lines[at : at + 1] = new or [""] * (len(lines) == 1)
@@ -531,7 +503,9 @@ class Mutator:
         elif kind == 1:
             content = content[:at] + bytes(255 - byte for byte in content[at:to]) + content[to:]
         elif kind == 2:
-            content = content[:at] + bytes(byte ^ (1 << r.randrange(8)) for byte in content[at : at + 1]) + content[at + 1 :]
+            content = (
+                content[:at] + bytes(byte ^ (1 << r.randrange(8)) for byte in content[at : at + 1]) + content[at + 1 :]
+            )
         elif kind == 3:
             content = content[:at] + r.randbytes(r.choice((1, 2, 8))) + content[at:]
         elif kind == 4:
@@ -543,9 +517,13 @@ class Mutator:
         elif kind == 7:
             content = r.choice((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b", b"PK\x03\x04", b"\0")) + content
         elif kind == 8:
-            content = content.decode("latin-1").encode(r.choice(("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-7")))
+            content = content.decode("latin-1").encode(
+                r.choice(("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-7"))
+            )
         elif kind == 9:
-            bad = r.choice((b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x80", b"\xe2\x80\xa8"))
+            bad = r.choice(
+                (b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x80", b"\xe2\x80\xa8")
+            )
             content = content[:at] + bad + content[at:]
         elif kind == 10:
             content = content.replace(b"\n", r.choice((b"\r\n", b"\r", b"", b"\n\n", b"\x0b")))
@@ -570,7 +548,9 @@ class Mutator:
         elif kind == 2:
             directory[name] = b""
         elif kind == 3:
-            directory[name] = r.choice((PLACEHOLDER_TEXT, PLACEHOLDER_TEXT + b"\n", b" " + PLACEHOLDER_TEXT, PLACEHOLDER_TEXT * 2))
+            directory[name] = r.choice(
+                (PLACEHOLDER_TEXT, PLACEHOLDER_TEXT + b"\n", b" " + PLACEHOLDER_TEXT, PLACEHOLDER_TEXT * 2)
+            )
         elif kind == 4:
             other = r.choice(list(directory))
             directory[name], directory[other] = directory[other], node
@@ -590,9 +570,13 @@ class Mutator:
         elif kind == 12:
             directory[name] = {} if r.random() < 0.5 else {name: node}
         elif kind == 13:
-            directory[name] = Odd(r.choice((0, 1, 100, 2**20, 2**21, 2**40)), node if isinstance(node, bytes) else b"", r.choice(_ERRORS))
+            directory[name] = Odd(
+                r.choice((0, 1, 100, 2**20, 2**21, 2**40)), node if isinstance(node, bytes) else b"", r.choice(_ERRORS)
+            )
         elif kind == 14:
-            directory[r.choice(ODD_NAMES)] = r.choice((b"", b"x", b"{}", Special(r.choice(SPECIALS)), Locked(), Odd(5, b"", errno.EIO)))
+            directory[r.choice(ODD_NAMES)] = r.choice(
+                (b"", b"x", b"{}", Special(r.choice(SPECIALS)), Locked(), Odd(5, b"", errno.EIO))
+            )
         elif r.random() < 0.03:
             for number in range(3000):
                 directory[f"{number}_{name}"] = b""
@@ -645,7 +629,11 @@ class Mutator:
         if kind == 0:
             del parent[name]
         elif kind == 1:
-            parent[r.choice((name.upper(), name.title(), f"{name} ", f".{name}", f"{name}-2", name[:-1] or "x", *ODD_NAMES))] = parent.pop(name)
+            parent[
+                r.choice(
+                    (name.upper(), name.title(), f"{name} ", f".{name}", f"{name}-2", name[:-1] or "x", *ODD_NAMES)
+                )
+            ] = parent.pop(name)
         elif kind == 2 and isinstance(node, dict):
             parent.pop(name)
             parent.update(node)
@@ -705,5 +693,3 @@ def _without(text: str, value: Value) -> Edit:
         return value.member, after + 1, ""
     before = len(text[: value.member].rstrip())
     return (before - 1 if text[before - 1 : before] == "," else value.member), value.end, ""
-
-
