@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from ..facts.base import Absence, Reason
@@ -28,6 +28,7 @@ RECORD_LENGTH_ALIAS = "dataset.record_length"
 Exact = int | Fraction
 
 
+@lru_cache(4096)
 def exact(value: float | int | str) -> Fraction:
     """The decimal number that was written: 0.162 is 162/1000, not the nearest double."""
     return Fraction(Decimal(str(value)))
@@ -129,6 +130,7 @@ def template_name(model: str, accelerator: str) -> str:
     return f"{model}_{accelerator}"
 
 
+@lru_cache(1024)
 def template(model: str, accelerator: str) -> Template | None:
     """The workload template of a pair; None where there is none."""
     row = reference_rows("training-templates").get(template_name(model, accelerator))

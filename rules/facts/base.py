@@ -68,7 +68,7 @@ class _ByInstance:
         return core_schema.is_instance_schema(cls)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # never changed; a guard would cost more than all else: thousands are made
 class Absence(_ByInstance):
     """Stands in the place of a value that is not known.
 
@@ -89,7 +89,7 @@ class Absence(_ByInstance):
         return f"{self.path}#{self.pointer}" if self.pointer else self.path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Source(_ByInstance):
     """Where a value was read: ``path`` is a file relative to the results directory, an option, or a probe's name."""
 

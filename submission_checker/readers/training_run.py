@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from fractions import Fraction
+from functools import cache
 from typing import Any, Literal
 
 from mlpstorage.results import dlio, layout
@@ -349,6 +350,7 @@ def stated_overrides(files: TrainingDocuments, template: str | Absence) -> Found
     return Reading(stated, files.overrides.source())
 
 
+@cache
 def known_pairs() -> list[tuple[str, str]]:
     """Model and accelerator of every workload template."""
     return [

@@ -260,6 +260,8 @@ class _LeafReader:
         self.family = family
         self.path = clean(leaf.path)
         self.expected = layout.metadata_name(leaf.name, family)
+        # What readers open is there, whatever it is: they tell by themselves that it is no file.
+        self._names = {*leaf.files, *(name for name in leaf.directories if name.endswith(".json"))}
         names = sorted((*leaf.files, *leaf.directories))
         self.metadata_files = [name for name in names if name.endswith(layout.METADATA_SUFFIX)]
         self.metadata = self._open(root, self._metadata_name())
@@ -367,9 +369,9 @@ class _LeafReader:
     def _holds(self, pattern: str) -> bool:
         if pattern.endswith("/"):
             return pattern[:-1] in self.leaf.directories or pattern[:-1] in self.leaf.files
-        # What readers open is there, whatever it is: they tell by themselves that it is no file.
-        names = (*self.leaf.files, *(name for name in self.leaf.directories if name.endswith(".json")))
-        return any(fnmatchcase(name, pattern) for name in names)
+        if "*" not in pattern:
+            return pattern in self._names
+        return any(fnmatchcase(name, pattern) for name in self._names)
 
     def _cause(self, name: str) -> str:
         return f"file:{self.path}/{clean(name)}"
