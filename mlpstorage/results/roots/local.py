@@ -9,6 +9,11 @@ from collections.abc import Iterator, Sequence
 
 from ..files import Content, Entry, Root, content_of, names_below, no_regular_file, refusal, too_large
 
+_MAX_KEPT = 32
+"""Descriptors of directories that are held open; files of a leaf lie eleven levels deep at most."""
+_TOO_DEEP = "/"
+"""Stands for the name of a directory below so many, and for no other."""
+
 
 class LocalRoot(Root):
     """A directory of this machine.
@@ -21,7 +26,8 @@ class LocalRoot(Root):
         """Open the directory; a link in ``path`` itself is followed, for the user named it. Raises OSError."""
         self.path = os.path.realpath(path)
         self._fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-        self._last: tuple[str, int] | None = None
+        self._way: list[tuple[str, int]] = []
+        self._last: str | None = None
         self.kept = {}
 
     def close(self) -> None:
@@ -29,28 +35,34 @@ class LocalRoot(Root):
         self._forget()
         os.close(self._fd)
 
-    def _forget(self) -> None:
-        if self._last is not None:
-            os.close(self._last[1])
-            self._last = None
+    def _forget(self, kept: int = 0) -> None:
+        """Close all descriptors on the way but the first ``kept``."""
+        self._last = None
+        while len(self._way) > kept:
+            os.close(self._way.pop()[1])
 
     def _directory(self, relative: str) -> int:
-        """Descriptor of a directory below the root; the last one is kept, for files are read leaf by leaf."""
+        """Descriptor of a directory below the root. Those above it are kept too, for files are read leaf by leaf."""
         if relative in ("", "."):
             return self._fd
-        if self._last is not None and self._last[0] == relative:
-            return self._last[1]
+        if relative == self._last:
+            return self._way[-1][1]
         names = names_below(relative)
-        fd = os.dup(self._fd)
-        for name in names:
-            try:
-                below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=fd)
-            finally:
-                os.close(fd)
-            fd = below
-        self._forget()
-        self._last = (relative, fd)
-        return fd
+        shared = 0
+        for name, (before, _) in zip(names, self._way, strict=False):
+            if name != before:
+                break
+            shared += 1
+        self._forget(shared)
+        for name in names[shared:]:
+            above = self._way[-1][1] if self._way else self._fd
+            fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
+            if len(self._way) == _MAX_KEPT:
+                os.close(self._way.pop()[1])
+                name = _TOO_DEEP
+            self._way.append((name, fd))
+        self._last = relative
+        return self._way[-1][1] if self._way else self._fd
 
     def list(self, relative: str) -> tuple[list[str], list[str]]:
         """Real directories and all else, in one pass without a stat."""
@@ -119,20 +131,24 @@ class LocalRoot(Root):
                 return no_regular_file(kind_of(info.st_mode))
             if info.st_size > limit and not head:
                 return too_large(info.st_size, limit)
-            return content_of(_read(fd, limit))
+            return content_of(_read(fd, info.st_size, limit))
         except OSError as error:
             return refusal(error)
         finally:
             os.close(fd)
 
 
-def _read(fd: int, limit: int) -> bytes:
-    """At most ``limit`` bytes: the size that was asked for counts, not the one that a growing file reaches."""
-    chunks, left = [], limit
-    while left > 0 and (chunk := os.read(fd, min(left, 2**20))):
+def _read(fd: int, size: int, limit: int) -> bytes:
+    """At most ``limit`` bytes, ``size`` of which are expected: what was asked for counts, not how far a file grows."""
+    chunk = os.read(fd, min(size + 1, limit))
+    if len(chunk) == size:  # the byte more that was asked for is not there
+        return chunk
+    chunks, left = [chunk], limit - len(chunk)
+    while chunk and left > 0:
+        chunk = os.read(fd, min(left, 2**20))
         chunks.append(chunk)
         left -= len(chunk)
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    return b"".join(chunks)
 
 
 def kind_of(mode: int) -> str:
