@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .index import DIRECTORY, FILE, MAX_ENTRIES, BadContentError, Index, Member, TooManyEntriesError
+from .index import DIRECTORY, FILE, BadContentError, Index, Member
 from .local import kind_of
 from .positioned import DamagedError, File
 
@@ -149,8 +149,6 @@ class Zip:
         self._shift = end - size - offset
         if self._shift < 0 or size > _MAX_DIRECTORY:
             raise DamagedError("its directory cannot lie where it says: it is damaged")
-        if count > MAX_ENTRIES:
-            raise TooManyEntriesError(f"it holds {count} files and directories; at most {MAX_ENTRIES} are read")
         return end - size, size, count
 
     def _directory_64(self, end: int) -> tuple[int, int, int, int, int, int, int] | None:
