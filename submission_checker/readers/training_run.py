@@ -439,8 +439,9 @@ def _floats(value: Any) -> list[float]:
 
 def _sum_of_memory(value: Any) -> int:
     """Entries stand at the wrong hosts when several ranks share one; only their sum is right."""
-    total = derived.memory_of_entries(_floats(value))
-    if not 0 < total <= _LARGEST:
+    entries = _floats(value)
+    total = derived.memory_of_entries(entries)
+    if min(entries, default=0) < 0 or not 0 < total <= _LARGEST:
         raise InvalidValueError("the memory of at least one host")
     return total
 

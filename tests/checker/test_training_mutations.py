@@ -273,6 +273,11 @@ SPOILT: dict[str, tuple[Spoil, list[tuple[str, str, str]]]] = {
     ),
     "target lowered": (override("metric.au", 0.5), [("3.6.2", "error", "changed")]),
     "prefetch of 4": (override("reader.prefetch_size", 4), [("3.6.2", "warning", "prefetch")]),
+    "direct I/O in words": (override("reader.odirect", "yes"), [("3.6.2", "error", "odirect")]),
+    "started in spite of the gate": (
+        edit("metadata", {"/args/allow_invalid_params": True}),
+        [("3.6.2", "warning", "forced")],
+    ),
     "template edited": (
         edit("config", {"/workload/reader/sample_shuffle": "off"}),
         [("3.6.2", "error", "template")],
@@ -421,6 +426,36 @@ def test_what_the_tool_passes_is_not_held_against_the_submitter(tree: TrainingTr
     assert findings(tree) == [("3.6.2", "error", "changed")]
 
 
+def test_what_the_tool_passes_is_noted_where_it_was_typed(tree: TrainingTree) -> None:
+    override("dataset.skip_listing", True)(tree)
+    assert findings(tree) == []
+    assert [(f.severity.value, f.item) for f in judged(tree) if f.clause == "by_hand"] == [
+        ("info", "dataset.skip_listing")
+    ]
+
+
+def test_direct_io_is_a_parameter_of_one_model(tmp_path: Path) -> None:
+    for model, files, expected in (("unet3d", 56000, []), ("retinanet", 8369985, [("3.6.2", "error", "changed")])):
+        tree = TrainingTree(tmp_path / model, model=model, files=files).build()
+        override("reader.odirect", True)(tree)
+        assert findings(tree) == expected
+
+
+@pytest.mark.parametrize("clause", ["prefetch", "odirect", "changed"])
+def test_each_parameter_is_one_finding_with_value_default_and_division(tree: TrainingTree, clause: str) -> None:
+    key, value = {
+        "prefetch": ("reader.prefetch_size", "4"),
+        "odirect": ("reader.odirect", "yes"),
+        "changed": ("dataset.num_samples_per_file", "2"),
+    }[clause]
+    override(key, value)(tree)
+    (finding,) = [f for f in judged(tree) if f.severity.value != "info"]
+    assert (finding.clause, finding.item) == (clause, key)
+    default = "1" if clause == "changed" else "(not set)"
+    for text in (f"{key} is {value} (reference workload: {default}; origin: user)", "CLOSED", "OPEN allow"):
+        assert text in finding.message
+
+
 def test_a_rejected_parameter_says_what_where_from_and_what_is_allowed(tree: TrainingTree) -> None:
     override("checkpoint.model_size", 500)(tree)
     (finding,) = [f for f in judged(tree) if f.clause == "changed"]
@@ -495,8 +530,9 @@ def test_host_memory_counts_by_its_sum_wherever_it_stands(tmp_path: Path) -> Non
         assert bool(found) == (count < 105000), number
 
 
-def test_an_empty_memory_list_is_no_measurement(tree: TrainingTree) -> None:
-    edit("summary", {"/host_memory_GB": []})(tree)
+@pytest.mark.parametrize("entries", [[], [-1.0, 5000.0], [0.0], "503.5"])
+def test_a_memory_list_that_cannot_be_is_no_measurement(tree: TrainingTree, entries: object) -> None:
+    edit("summary", {"/host_memory_GB": entries})(tree)
     edit("metadata", {"/system_info": None})(tree)
     assert "short" not in [f[2] for f in findings(tree)]
 
