@@ -290,10 +290,17 @@ def _lost_told(results: Iterator[Part]) -> Iterator[Part]:
 
 
 def _first_names(address: Address) -> object:
-    """The names of the two upper levels of a tree. Raises OSError."""
+    """The names of a tree's directories and of its submitters. Raises OSError."""
     with open_root(address) as root:
-        names = root.list("")
-        return names, [root.list(name) for name in names[0]]
+        names = root.list("")[0]
+        return names, [_names_below(root, name) for name in names if name.lower() in layout.DIVISIONS]
+
+
+def _names_below(root: Root, directory: str) -> object:
+    try:
+        return root.list(directory)[0]
+    except OSError as error:  # of which the walk tells
+        return error.errno
 
 
 def _add(report: CheckReport, part: Part) -> None:
