@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -142,6 +143,7 @@ def _start(
 ) -> Exit:
     from . import readiness
 
+    gc.enable()  # the command line had it off for the verdict
     state = readiness.check(plan)
     answer.document["readiness"] = [asdict(problem) for problem in state.problems]
     again = decide(edition, launch_workload(plan, state.facts), plan.division)
