@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from mlpstorage.results.roots.local import LocalRoot
 from submission_checker import cli, scan
 
 WITNESS = "WITNESS"
@@ -84,6 +85,21 @@ def elsewhere(rank: str, error: OSError | None) -> None:
 
     if os.environ["OMPI_COMM_WORLD_RANK"] == rank:
         scan._first_names = look
+
+
+def unlisted(name: str) -> None:
+    """No process may list a directory."""
+
+    def refusing(usual: Callable[..., Any]) -> Callable[..., Any]:
+        def refuse(self: Any, relative: str) -> Any:
+            if relative == name:
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return usual(self, relative)
+
+        return refuse
+
+    for listing in ("list", "survey"):
+        setattr(LocalRoot, listing, refusing(getattr(LocalRoot, listing)))
 
 
 def die(path: str) -> None:

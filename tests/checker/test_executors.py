@@ -258,6 +258,16 @@ def test_a_rank_that_does_not_see_the_tree_is_named(mpirun: str, tree: Path, fau
 
 
 @pytest.mark.usefixtures("mpi_python")
+def test_a_division_that_nobody_can_list_is_told_as_ever(mpirun: str, tmp_path: Path) -> None:
+    root = combined(tmp_path).root
+    combined(tmp_path, division="open")
+    command = (sys.executable, SCRIPT, "unlisted", "open", root, "--format", "json")
+    alone, ranked = run(*command), run(*ranks(mpirun, 2), *command, "--executor", "mpi")
+    assert json.loads(alone.stdout)["unreadable"]
+    assert (ranked.returncode, ranked.stdout) == (alone.returncode, alone.stdout)
+
+
+@pytest.mark.usefixtures("mpi_python")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
