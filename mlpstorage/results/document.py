@@ -80,18 +80,19 @@ class Document:
 
     def raw(self, pointer: str) -> Found[Any]:
         """The value as it was parsed. A null counts as a key that is not there."""
-        if self.state != "ok":
-            return self.absence(pointer)
-        node: Any = self.data
+        value = self._value(pointer)
+        return self.key_absent(pointer) if value is None else Reading(value, Source(self.path, pointer))
+
+    def _value(self, pointer: str) -> Any:
+        """The value; None where there is none."""
+        node: Any = self.data if self.state == "ok" else None
         for key in _keys(pointer):
             node = node.get(key) if isinstance(node, dict) else None
-            if node is None:
-                return self.key_absent(pointer)
-        return Reading(node, Source(self.path, pointer))
+        return node
 
     def has(self, pointer: str) -> bool:
         """Whether a value other than null is there."""
-        return isinstance(self.raw(pointer), Reading)
+        return self._value(pointer) is not None
 
     def key_absent(self, pointer: str) -> Absence:
         """The absence of a key of this (readable) file."""
@@ -105,13 +106,13 @@ class Document:
 
     def read(self, pointer: str, convert: Callable[[Any], T]) -> Found[T]:
         """The value by one of the converters below, or any that raises :class:`InvalidValueError`."""
-        found = self.raw(pointer)
-        if isinstance(found, Absence):
-            return found
+        value = self._value(pointer)
+        if value is None:
+            return self.key_absent(pointer)
         try:
-            return Reading(convert(found.value), found.source)
+            return Reading(convert(value), Source(self.path, pointer))
         except InvalidValueError as problem:
-            return self.invalid(pointer, f"{shorten(found.value)} is not {problem}")
+            return self.invalid(pointer, f"{shorten(value)} is not {problem}")
 
     def int(self, pointer: str) -> Found[int]:
         """An integer; see :func:`as_int`."""

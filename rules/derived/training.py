@@ -148,6 +148,7 @@ def template(model: str, accelerator: str) -> Template | None:
     )
 
 
+@lru_cache(1024)
 def size_dataset(
     accelerators: int, batch_size: int, samples_per_file: int, record_length: Fraction, memory_bytes: Exact
 ) -> Sizing:

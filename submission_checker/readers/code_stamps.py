@@ -61,6 +61,7 @@ class _SubmissionReader:
         self._leaves = list(leaves_of(listing, submitter))
         self._stamps = {leaf.path: self._stamp(leaf) for _, leaf in self._leaves}
         self._first: dict[tuple[str, str], str] = {}
+        self._images: dict[str, tuple[str, str] | None] = {}
 
     def facts(self) -> CodeSubmission:
         sheet = FactSheet()
@@ -120,7 +121,9 @@ class _SubmissionReader:
         sheet.put("image", name, at)
         others = [path for path in holders(self._pools, pointer.digest) if path not in {p.path for p in self._serving}]
         sheet.put("elsewhere", [clean(path) for path in others], at)
-        found = self._image(name, pointer.digest)
+        if pointer.digest not in self._images:
+            self._images[pointer.digest] = self._image(name, pointer.digest)
+        found = self._images[pointer.digest]
         if found is None:
             unlisted = next((pool for pool in self._serving if pool.problem), None)
             sheet.put("image_path", _unlisted(unlisted) if unlisted else "", at)

@@ -249,7 +249,8 @@ class RunReader:
             detail = f"{len(rates.value)} throughputs for {len(listed.value)} utilisations"
             return self.summary.invalid(pointer, detail)
         # A recorded throughput is a rounded binary number: what lies below a billionth of a point is its noise.
-        recomputed = [round(derived.utilisation(rate, time.value, ranks, batch), 9) for rate in rates.value]
+        share = derived.utilisation(1, time.value, ranks, batch)
+        recomputed = [round(derived.exact(rate) * share, 9) for rate in rates.value]
         excess = [round(derived.exact(one) - other, 9) for one, other in zip(listed.value, recomputed, strict=True)]
         return Reading((float(derived.mean(recomputed)), float(min(excess)), float(max(excess))), rates.source)
 
