@@ -92,10 +92,12 @@ class _Builder:
                 line = event.start_mark.line + 1
                 raise UnusableYamlError(f"line {line}: the key {shorten(event.value)} stands in it twice")
             top.keys.add(event.value)
-            top.key = _scalar(event, is_key=True)
+            if is_merge(event):
+                raise UnusableYamlError(f"line {event.start_mark.line + 1}: a key must be plain text")
+            top.key = scalar(event, is_key=True)
             top.waiting = True
         else:
-            self._put(_scalar(event))
+            self._put(scalar(event))
 
     def _start(self, event: Any, container: _Mapping | list[Any]) -> None:
         top = self._open[-1] if self._open else None
@@ -120,7 +122,13 @@ class _Builder:
             top.append(value)
 
 
-def _scalar(event: Any, *, is_key: bool = False) -> Any:
+def is_merge(event: Any) -> bool:
+    """Whether a scalar's event is a merge key."""
+    return event.tag == _MERGE or (event.tag is None and event.implicit[0] and event.value == "<<")
+
+
+def scalar(event: Any, *, is_key: bool = False) -> Any:
+    """The value of a scalar's event. Raises as PyYAML does."""
     if event.tag is None and len(event.value) <= _KEPT_LENGTH:
         if not event.implicit[0]:
             return event.value
@@ -140,8 +148,6 @@ def _plain(text: str, is_key: bool) -> Any:
 def _construct(text: str, tag: str | None, implicit: tuple[bool, bool], mark: Any, is_key: bool) -> Any:
     if tag in (None, "!"):
         tag = _RESOLVER.resolve(yaml.ScalarNode, text, implicit)
-    if is_key and tag == _MERGE:
-        raise UnusableYamlError(f"line {mark.line + 1 if mark else 0}: a key must be plain text")
     if is_key and tag == _VALUE:
         tag = _TEXT
     return scalar_value(yaml.ScalarNode(tag, text, mark, mark))

@@ -12,10 +12,10 @@ from typing import Any
 
 import yaml
 
+from mlpstorage.results import yaml_text
 from mlpstorage.results.document import Document
 from mlpstorage.results.files import Content
 from mlpstorage.results.text import clean, shorten
-from mlpstorage.results.yaml_text import scalar_value
 
 try:
     from yaml import CSafeLoader as _Loader
@@ -26,7 +26,9 @@ MAX_DEPTH = 50
 """Levels of nesting; the format has nine."""
 MAX_VALUES = 100_000
 """Keys and values; the longest descriptions, with all kernel settings of every node group, have some ten thousand."""
-_PLAIN = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
+_PLAIN = (None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
+_TWIN = "\n"
+"""Stands for a key that was there before; no cleaned key is this."""
 Location = tuple[str | int, ...]
 
 
@@ -65,10 +67,29 @@ def parse(content: Content, path: str) -> Source:
     return Source(Document(shown, "ok", cause, data=data), reader.lines, tuple(reader.duplicates))
 
 
+class _Open:
+    """A mapping or list whose end has not come: its value, its place, and the key that waits for a value.
+
+    What lies in the value of a key that was there before has no place.
+    """
+
+    __slots__ = ("key", "location", "value")
+
+    def __init__(self, value: dict[str, Any] | list[Any], location: Location | None) -> None:
+        self.value = value
+        self.location = location
+        self.key: str | None = None
+
+
 class _Reader:
+    """Builds the values from the events of the text: nothing is composed before it is known to be harmless."""
+
     def __init__(self) -> None:
         self.lines: dict[Location, int] = {}
         self.duplicates: list[tuple[Location, int]] = []
+        self._top: Any = None
+        self._open: list[_Open] = []
+        self._values = self._documents = 0
 
     def read(self, data: bytes) -> dict[str, Any]:
         """The top mapping. Raises _RefusedError."""
@@ -79,52 +100,81 @@ class _Reader:
         if "\0" in text:
             raise _RefusedError("it holds NUL characters: it is binary, or UTF-16")
         try:
-            self._check_events(text)
-            node = yaml.compose(text, Loader=_Loader)
-            value = None if node is None else self._value(node, ())
+            for event in yaml.parse(text, Loader=_Loader):
+                self._take(event)
         except yaml.MarkedYAMLError as error:
             place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
             raise _RefusedError(f"it is not YAML: {place}{error.problem}") from None
         except (yaml.YAMLError, ValueError, OverflowError, TypeError) as error:
             # dates that do not exist, integers of thousands of digits
             raise _RefusedError(f"it is not usable YAML: {error}") from None
-        if not isinstance(value, dict):
+        if not isinstance(self._top, dict):
             raise _RefusedError("its top level is not a mapping")
-        return value
+        return self._top
 
-    def _check_events(self, text: str) -> None:
-        depth = values = 0
-        for event in yaml.parse(text, Loader=_Loader):
-            if isinstance(event, yaml.AliasEvent):
-                line = event.start_mark.line + 1 if event.start_mark else 1
-                raise _RefusedError(f"line {line}: aliases are not read: write the value out")
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > MAX_DEPTH:
-                raise _RefusedError(f"it is nested deeper than {MAX_DEPTH} levels")
-            values += isinstance(event, yaml.NodeEvent)
-            if values > MAX_VALUES:
+    def _take(self, event: Any) -> None:
+        kind = type(event)
+        if kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+            self._open.pop()
+        elif kind is yaml.DocumentStartEvent:
+            self._documents += 1
+            if self._documents > 1:
+                raise _RefusedError(f"it is not YAML: line {_line(event)}: but found another document")
+        elif isinstance(event, yaml.NodeEvent):
+            self._values += 1
+            if self._values > MAX_VALUES:
                 raise _RefusedError(f"it has more than {MAX_VALUES} values")
+            self._node(event, kind)
 
-    def _value(self, node: Any, location: Location) -> Any:
-        self.lines.setdefault(location, node.start_mark.line + 1)
-        if not isinstance(node, yaml.ScalarNode) and node.tag not in _PLAIN:
-            raise _RefusedError(f"it is not YAML: line {node.start_mark.line + 1}: the tag {node.tag} is not read")
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, location)
-        if isinstance(node, yaml.SequenceNode):
-            return [self._value(child, (*location, index)) for index, child in enumerate(node.value)]
-        return scalar_value(node)
+    def _node(self, event: Any, kind: type) -> None:
+        above = self._open[-1] if self._open else None
+        if kind is yaml.AliasEvent:
+            raise _RefusedError(f"line {_line(event)}: aliases are not read: write the value out")
+        if above is not None and isinstance(above.value, dict) and above.key is None:
+            self._key(above, event, kind)
+        elif kind is yaml.ScalarEvent:
+            self._put(above, yaml_text.scalar(event), event)
+        else:
+            if event.tag not in _PLAIN:
+                raise _RefusedError(f"it is not YAML: line {_line(event)}: the tag {event.tag} is not read")
+            value: dict[str, Any] | list[Any] = {} if kind is yaml.MappingStartEvent else []
+            self._open.append(_Open(value, self._put(above, value, event)))
+            if len(self._open) > MAX_DEPTH:
+                raise _RefusedError(f"it is nested deeper than {MAX_DEPTH} levels")
 
-    def _mapping(self, node: Any, location: Location) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            line = key_node.start_mark.line + 1
-            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == "tag:yaml.org,2002:merge":
-                raise _RefusedError(f"line {line}: a key must be plain text; {shorten(key_node.value)} is not")
-            key = clean(key_node.value)
-            if key in found:
-                self.duplicates.append(((*location, key), line))
-                continue
-            self.lines[(*location, key)] = line
-            found[key] = self._value(value_node, (*location, key))
-        return found
+    def _key(self, above: _Open, event: Any, kind: type) -> None:
+        line = _line(event)
+        if kind is not yaml.ScalarEvent or yaml_text.is_merge(event):
+            shown = shorten(event.value) if kind is yaml.ScalarEvent else "a list or a mapping"
+            raise _RefusedError(f"line {line}: a key must be plain text; {shown} is not")
+        key = clean(event.value)
+        twin = key in above.value
+        if above.location is not None:
+            location = (*above.location, key)
+            if twin:
+                self.duplicates.append((location, line))
+            else:
+                self.lines[location] = line
+        above.key = _TWIN if twin else key
+
+    def _put(self, above: _Open | None, value: Any, event: Any) -> Location | None:
+        """Add a value to what lies above it; gives its place."""
+        if above is None:
+            self._top = value
+            location: Location | None = ()
+        elif isinstance(above.value, list):
+            location = None if above.location is None else (*above.location, len(above.value))
+            above.value.append(value)
+        else:
+            key = _TWIN if above.key is None else above.key
+            above.key = None
+            if key is not _TWIN:
+                above.value[key] = value
+            location = None if key is _TWIN or above.location is None else (*above.location, key)
+        if location is not None:
+            self.lines.setdefault(location, _line(event))
+        return location
+
+
+def _line(event: Any) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 1
