@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
+from functools import lru_cache
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -154,7 +154,7 @@ def _legal(location: Location) -> str:
     return _legal_at(tuple(0 if isinstance(step, int) else step for step in location))
 
 
-@cache
+@lru_cache(1024)
 def _legal_at(location: Location) -> str:
     """What may stand at a place, whatever the numbers of the list items that it lies in."""
     field = field_at(location)

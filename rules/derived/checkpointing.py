@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from ..facts.checkpointing import Parameter
@@ -245,7 +245,7 @@ def canonical(value: Any) -> str:
     return text
 
 
-@cache
+@lru_cache(256)  # a name may come from any file
 def reference_workload(model: str) -> Mapping[str, str]:
     """The model's reference DLIO workload by dotted key, canonical values; empty for an unknown model."""
     row = reference_rows("checkpointing-models").get(model)

@@ -212,7 +212,7 @@ def gib_text(memory_bytes: Exact) -> str:
     return f"{float(Fraction(memory_bytes) / GIB):.4f}"
 
 
-@cache
+@lru_cache(1024)
 def reference_workload(model: str, accelerator: str) -> Mapping[str, str]:
     """The reference workload of a pair by dotted key, canonical values; empty for a model that is not known."""
     shared = reference_rows("training-models").get(model)

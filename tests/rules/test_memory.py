@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Iterator
+from inspect import signature
 from itertools import islice
+from types import ModuleType
 
 import pytest
 
+import mlpstorage.results
+import mlpstorage.systems
 import rules
+import rules.derived
+import submission_checker.readers
 from rules.evaluate import SUBMISSION, Evaluator
 from rules.examples import BuiltExample, build_examples
 from rules.facts.base import Absence, Reason
@@ -64,3 +72,15 @@ def test_memory_is_bounded() -> None:
         memory.keep((number,), Outcome.PASS)
     assert len(memory) < 10_000
     assert memory.get((99_999,)) is Outcome.PASS
+
+
+@pytest.mark.parametrize("package", [rules.derived, mlpstorage.results, mlpstorage.systems, submission_checker.readers])
+def test_no_cache_of_what_a_file_says_is_without_bound(package: ModuleType) -> None:
+    """Arguments of readers and of derived facts come from files: a name may be any text, another one in each leaf."""
+    unbounded = []
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not found.name.endswith("__main__"):
+            for name, value in vars(importlib.import_module(found.name)).items():
+                if hasattr(value, "cache_info") and value.__module__ == found.name and signature(value).parameters:
+                    unbounded += [f"{found.name}.{name}"] if value.cache_info().maxsize is None else []
+    assert unbounded == []
