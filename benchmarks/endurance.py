@@ -25,7 +25,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from random import Random
@@ -413,6 +413,7 @@ class Crew:
         self._fuzzer, self._arguments = fuzzer, arguments
         self._context = multiprocessing.get_context("fork")
         self._numbers = self._context.Array("q", arguments.jobs, lock=False)
+        self._share = arguments.leaves // arguments.jobs
         self.done = {job: Progress(job) for job in range(arguments.jobs)}
         self.defects: dict[str, list[Defect]] = {}
 
@@ -431,7 +432,9 @@ class Crew:
                         workers.remove(worker)
                         worker.process.join()
                         if not self.done[worker.job].end:
-                            workers.append(self._lost(worker, f"exit code {worker.process.exitcode}"))
+                            lost = self._lost(worker, f"exit code {worker.process.exitcode}")
+                            if lost is not None:
+                                workers.append(lost)
                 for worker in workers:
                     self._watch(worker)
                 if self.defects and not self._arguments.keep_going:
@@ -465,14 +468,14 @@ class Crew:
             mine.close()
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_DFL)
-            faulthandler.register(signal.SIGUSR1)
+            faulthandler.register(signal.SIGUSR1, sys.__stderr__)
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
             def note(number: int) -> None:
                 numbers[job] = number
 
             series = range(first, 2**62, arguments.jobs)
-            wanted = max(1, arguments.leaves // arguments.jobs - before.leaves)
+            wanted = max(1, self._share - before.leaves)
             soak(self._fuzzer, iter(series), wanted, arguments.warm, theirs.send, job, note)
 
         process = self._context.Process(target=work, daemon=True)
@@ -512,10 +515,16 @@ class Crew:
             time.sleep(0.5)
             worker.process.kill()
 
-    def _lost(self, worker: Worker, how: str) -> Worker:
+    def _lost(self, worker: Worker, how: str) -> Worker | None:
+        """Note it, and go on after the iteration that it died in, if there is more to do."""
         number = self._numbers[worker.job]
         self._note(Defect(number, "lost", f"a process was lost ({how})", f"in iteration {number}"))
-        return self._start(worker.job, number + self._arguments.jobs, self.done[worker.job])
+        before = replace(self.done[worker.job], growth=None)  # its memory went with it
+        before.leaves += 1  # of an iteration that had some; so that this comes to an end
+        self.done[worker.job] = before
+        if before.leaves >= self._share:
+            return None
+        return self._start(worker.job, number + self._arguments.jobs, before)
 
     def verdict(self) -> list[str]:
         """What must not be, one line each; empty if all is well."""
