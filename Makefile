@@ -4,9 +4,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-SOURCES = mlpstorage rules submission_checker tests
+SOURCES = benchmarks mlpstorage rules submission_checker tests
+BENCH_TOOLS ?= ../shared/bench
 
-.PHONY: demo test lint rulebook unit dlio dlio-install dlio-run clean help
+.PHONY: demo test lint rulebook unit dlio dlio-install dlio-run bench endurance clean help
 
 help:
 	@sed -n '1,2p' Makefile; echo; grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/'
@@ -40,6 +41,13 @@ dlio-install: $(VENV)/.ready
 
 dlio-run:
 	$(BIN)/pytest -rs tests/mlpstorage/test_dlio.py tests/mlpstorage/test_command.py
+
+bench: $(VENV)/.ready ## what a start, and a tree of the size of the v3.0 round, cost against their floors (10 GB of disk)
+	$(BIN)/python benchmarks/gate.py
+	$(BIN)/python benchmarks/tree.py --tools $(BENCH_TOOLS)
+
+endurance: $(VENV)/.ready ## a million mutated leaves (an hour)
+	$(BIN)/python benchmarks/endurance.py --cases $(dir $(BENCH_TOOLS))cases --leaves 1000000 --jobs 2 --keep-going
 
 clean: ## remove what make made
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
