@@ -115,7 +115,10 @@ def test_the_report_is_that_of_the_directory(
     bucket.upload(tree.root)
     expected = report(tree.root, capsys=capsys)
     assert expected["findings"]
+    bucket.requests.clear()
     assert report("s3://results/round", "--jobs", jobs, capsys=capsys) == expected
+    listings = [line for line in bucket.requests if "list-type" in line]
+    assert len(listings) <= 1 + int(jobs)  # once in each process
     assert report("s3://results/round/", capsys=capsys) == expected
 
 

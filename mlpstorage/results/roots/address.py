@@ -32,6 +32,8 @@ class Address:
     path: str
     asked: int = field(default=0, compare=False)
     """When a user named the bucket, in nanoseconds: what is there is listed once for each time."""
+    only: str = field(default="", compare=False)
+    """The one name in it that will be asked for; empty: any may be. It spares listing a bucket."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -50,12 +52,12 @@ class Address:
 
     def at(self, *parts: str) -> Address:
         """The address of other names from the same beginning."""
-        return replace(self, path="/".join(parts))
+        return replace(self, path="/".join(parts), only="")
 
     @property
     def parent(self) -> Address:
-        """The directory around it. That of the outermost one is itself."""
-        return self.at(*self.parts[:-1])
+        """The directory around it, to ask for this one only. That of the outermost one is itself."""
+        return replace(self.at(*self.parts[:-1]), only=self.parts[-1] if self.parts else "")
 
     def __str__(self) -> str:
         return f"{self.base}/{self.path}" if self.path or not self.base else self.base

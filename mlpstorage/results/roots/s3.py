@@ -28,27 +28,28 @@ _REASON = 300
 
 
 class S3Root(IndexedRoot):
-    """A prefix of a bucket, as a directory. What lies below it is listed at the first question, and once."""
+    """A prefix of a bucket, as a directory. All that lies below it is listed at the first question."""
 
     def __init__(self, address: Address) -> None:
         """Nothing is asked yet. Raises UnusableRootError where fsspec or s3fs is not installed."""
         super().__init__(str(address))
-        self._top = address.path
+        self._address = address
         self._bucket = _bucket(address.base.removeprefix(S3), address.asked)
 
     def _members(self, directory: str) -> Mapping[str, Member]:
-        path = f"{self._top}/{directory}".strip("/")
-        index, below = self._bucket.index(path)
-        members = index.members(below)
+        members = self._index().members(directory)
         if not members and not directory:
             raise UnusableRootError(f"{clean(self.path)}: there is no object below it")
         return members
 
     def _refused(self) -> Iterable[tuple[str, str]]:
-        return self._bucket.index(self._top)[0].refused
+        return self._index().refused
+
+    def _index(self) -> Index:
+        return self._bucket.index(self._address.path, self._address.only)
 
     def _pieces(self, path: str, member: Member, limit: int) -> Iterator[bytes]:
-        key = f"{self._top}/{path}".strip("/")
+        key = f"{self._address.path}/{path}".strip("/")
         for offset in range(0, limit, _PIECE):
             size = min(_PIECE, limit - offset)
             piece = self._bucket.read(key, offset, size)
@@ -62,17 +63,13 @@ class _Bucket:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._indexes: dict[str, Index] = {}
+        self._indexes: dict[tuple[str, str], Index] = {}
 
-    def index(self, path: str) -> tuple[Index, str]:
-        """What lies below a directory, or below one around it, and the way from there. Raises UnusableRootError."""
-        around = path
-        while around not in self._indexes and around:
-            around = around.rpartition("/")[0]
-        if around not in self._indexes:
-            around = path
-            self._indexes[path] = self._listed(f"{path}/" if path else "")
-        return self._indexes[around], path[len(around) :].strip("/")
+    def index(self, path: str, only: str) -> Index:
+        """What lies below a directory, or of that what lies below one name. Raises UnusableRootError."""
+        if (path, only) not in self._indexes:
+            self._indexes[path, only] = self._listed(f"{path}/" if path else "", f"{only}/" if only else "")
+        return self._indexes[path, only]
 
     def read(self, key: str, offset: int, size: int) -> bytes:
         """Bytes of an object. Raises BadContentError."""
@@ -83,13 +80,13 @@ class _Bucket:
             raise BadContentError(f"it cannot be read: {_reason(error)}") from None
         return data
 
-    def _listed(self, prefix: str) -> Index:
+    def _listed(self, prefix: str, start: str) -> Index:
         files, errors = _filesystem()
         index = Index()
         token: dict[str, str] = {}
         try:
             while True:
-                page = files.call_s3("list_objects_v2", Bucket=self._name, Prefix=prefix, MaxKeys=PAGE, **token)
+                page = files.call_s3("list_objects_v2", Bucket=self._name, Prefix=prefix + start, MaxKeys=PAGE, **token)
                 for found in page.get("Contents", ()):
                     _add(index, found["Key"][len(prefix) :], found["Size"])
                 if not page.get("IsTruncated"):
