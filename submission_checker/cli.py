@@ -173,7 +173,11 @@ def _parser() -> argparse.ArgumentParser:
         "submission-checker compare BASE BASE FEATURE: is a difference between runs larger than their noise?",
         allow_abbrev=False,
     )
-    parser.add_argument("results_dir", metavar="RESULTS_DIR", help="the tree, a part of it, or a single run leaf")
+    parser.add_argument(
+        "results_dir", metavar="RESULTS_DIR",
+        help="the tree, a part of it, or a single run leaf: a directory, a .tar, .tar.gz or .zip of one, or "
+        "s3://BUCKET/PREFIX",
+    )  # fmt: skip
     parser.add_argument("--edition", default=rules.DEFAULT_EDITION, help="edition of the rules (default: %(default)s)")
     parser.add_argument(
         "--format", action=AddFormat, dest="outputs", choices=sorted(FORMATS),

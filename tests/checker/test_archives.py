@@ -439,6 +439,17 @@ def test_runs_in_an_archive_are_compared(tmp_path: Path, capsys: pytest.CaptureF
         main(["compare", "--format", "json", *(f"{place}/{leaf}" for leaf in (leaves[0], leaves[0], leaves[0]))])
         shown.append(capsys.readouterr().out.replace(str(place), ""))
     assert shown[0] == shown[1]
+    assert json.loads(shown[0])
+
+
+def test_two_editions_are_compared_on_an_archive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree = pair(tmp_path / "tree")
+    shown = []
+    for place in (tree.root, pack(tmp_path / "results.tar", entries_of(tree.root))):
+        assert main(["effect", "3.0", "4.0-draft", str(place)]) == 0
+        shown.append(capsys.readouterr().out.replace(str(place), ""))
+    assert shown[0] == shown[1]
+    assert json.loads(shown[0])
 
 
 @pytest.fixture(scope="module")

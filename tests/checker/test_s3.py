@@ -278,3 +278,4 @@ def test_runs_in_a_bucket_are_compared(tmp_path: Path, bucket: Bucket, capsys: p
         main(["compare", "--format", "json", *(f"{place}/{leaf}" for leaf in (leaves[0], leaves[0], leaves[0]))])
         shown.append(capsys.readouterr().out.replace(place, ""))
     assert shown[0] == shown[1]
+    assert json.loads(shown[0])
