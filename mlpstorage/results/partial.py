@@ -35,7 +35,7 @@ class Skimmer:
 
     ``only`` names, for the objects at a path of keys, those that are read; elsewhere all are. Lists are no level of a
     path: it holds for each object in them. ``lists`` are the levels where a long list of objects is expected, and
-    ``plain`` says that lists hold no objects at all.
+    ``plain`` says that lists hold no objects at all. Reads one text at a time: it is not for several threads.
     """
 
     def __init__(

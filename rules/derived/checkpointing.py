@@ -261,9 +261,15 @@ def compare_parameters(model: str, effective: Mapping[str, str]) -> list[Paramet
     """Every key of the effective workload or the reference, sorted by name, beside each other."""
     reference = reference_workload(model)
     return [
-        Parameter(name=name, value=effective.get(name, NOT_SET), reference=reference.get(name, NOT_SET))
+        _parameter(name, effective.get(name, NOT_SET), reference.get(name, NOT_SET))
         for name in sorted({*effective, *reference})
     ]
+
+
+@lru_cache(4096)
+def _parameter(name: str, value: str, reference: str) -> Parameter:
+    """The same record for all the runs of a workload, which agree in nearly all keys."""
+    return Parameter(name=name, value=value, reference=reference)
 
 
 def compare_architecture(parameters: Iterable[Parameter], model: str) -> list[Parameter]:

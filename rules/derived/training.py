@@ -251,10 +251,16 @@ def compare_template(
     found.update({plain_key(key): value for key, value in effective.items()})
     passed_over = {plain_key(key) for key in overridden}
     return [
-        TemplateValue(name=name, value=found.get(name, NOT_SET), default=default)
+        _template_value(name, found.get(name, NOT_SET), default)
         for name, default in sorted(reference_workload(model, accelerator).items())
         if name not in passed_over
     ]
+
+
+@lru_cache(4096)
+def _template_value(name: str, value: str, default: str) -> TemplateValue:
+    """The same record for all the runs of a workload, which agree in nearly all keys."""
+    return TemplateValue(name=name, value=value, default=default)
 
 
 def describe_overrides(

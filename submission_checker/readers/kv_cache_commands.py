@@ -23,9 +23,8 @@ MAX_WORDS = 5000
 _PLACE = re.compile(r"(?:^|/)option_([0-9]{1,4})/trial_([0-9]{1,4})(?:/|$)")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*=.*", re.DOTALL)
 _RANK_PREFIX = r"^\s*(?:\[[^\]\n]{1,40}\](?:<std(?:out|err)>)?:?\s*)?"
-_USERS = re.compile(_RANK_PREFIX + r"(?:- )?Users: *([0-9]{1,9})\b", re.MULTILINE)
 _BANNER = {
-    "num-users": _USERS,
+    "num-users": re.compile(_RANK_PREFIX + r"(?:- )?Users: *([0-9]{1,9})\b", re.MULTILINE),
     "duration": re.compile(_RANK_PREFIX + r"(?:- )?Duration: *([0-9.]{1,12}) *s", re.MULTILINE),
     "gpu-mem-gb": re.compile(_RANK_PREFIX + r"(?:- )?GPU Memory: *([0-9.]{1,12}) *GB", re.MULTILINE),
     "max-concurrent-allocs": re.compile(
@@ -168,12 +167,12 @@ class Banner:
 
 def parse_banner(text: str) -> Banner:
     """The benchmark's own statements in a log; several clients write to it in turn."""
-    values = {name: sorted(set(pattern.findall(text))) for name, pattern in _BANNER.items()}
+    stated = {name: pattern.findall(text) for name, pattern in _BANNER.items()}
     switches: dict[str, set[str]] = {}
     for name, state in _SWITCH.findall(text):
         switches.setdefault(name, set()).add(state.lower())
-    users = [int(number) for number in _USERS.findall(text)]
-    return Banner({name: found for name, found in values.items() if found}, users, switches)
+    users = [int(number) for number in stated["num-users"]]
+    return Banner({name: sorted(set(found)) for name, found in stated.items() if found}, users, switches)
 
 
 def last_saved(text: str) -> datetime | None:
