@@ -10,6 +10,7 @@ import stat
 import struct
 import zlib
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from .index import DIRECTORY, FILE, BadContentError, Index, Member
@@ -140,10 +141,9 @@ class Zip:
         if tail_start + at + _END.size + comment != end_of_file:
             raise DamagedError("its end is not where it says: it was cut short, or something was appended to it")
         end = tail_start + at
-        if _FULL_32 in (size, offset) or _FULL_16 in (count, here):
-            located = self._directory_64(end)
-            if located is not None:
-                disk, first_disk, here, count, size, offset, end = located
+        located = self._directory_64(end)  # some writers add it where it is not needed
+        if located is not None:
+            disk, first_disk, here, count, size, offset, end = located
         if disk or first_disk or here != count:
             raise DamagedError("it is a part of an archive of several files")
         self._shift = end - size - offset
@@ -166,14 +166,20 @@ class Zip:
     def _scan(self, start: int, size: int, count: int) -> None:
         directory = self._file.read(start, size)
         position = 0
+        spans = [(start - self._shift, start)]
         for _ in range(count):
             entry = _entry(directory, position, start + position)
+            spans.append((entry.offset, entry.offset + _LOCAL.size + len(entry.name) + entry.packed))
             kind = _kind(entry)
             place = Member(kind, entry.size if kind == FILE else 0, start + position)
             self.index.add(os.fsdecode(entry.name), place)
             position += entry.length
         if position != size:
             raise DamagedError(f"its directory ends at byte {start + position}, not where it says: it is damaged")
+        spans.sort()
+        for (_, end), (following, _) in pairwise(spans):
+            if end > following:  # a few bytes could stand for any number of large files
+                raise DamagedError(f"two of its files share bytes at byte {following + self._shift}")
 
 
 def _entry(directory: bytes, position: int, at: int) -> _Entry:
