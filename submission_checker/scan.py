@@ -33,6 +33,7 @@ from .discovery import (
 )
 from .executors import Executor, Look, Processes, WorkerLostError
 from .location import Location, locate
+from .packed import Packed
 from .readers import structure, tree
 from .readers.families import FAMILIES, family_of_leaf
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
@@ -95,6 +96,7 @@ def _checked(
     executor: Executor | None,
 ) -> CheckReport:
     parts: Iterator[Part]
+    findings: list[Packed[list[Finding]]] = []
     report = CheckReport(edition.id, location.shown, edition.info.caution)
     report.partial = location.kind != "tree" or len(location.scope) > SUBMISSION_DEPTH
     if location.kind == "tree" and not location.is_leaf:
@@ -108,22 +110,39 @@ def _checked(
         report.submitters = len(listing.submitters)
         if not (listing.submitters or listing.obstacles or listing.misplaced):
             raise NothingToCheckError(f"{clean(location.given)}: there is no submitter in it")
-        work = partial(check_system, location.root, options)
+        work = partial(_check_task, location.root, options)
         look = Look(str(location.root), partial(_first_names, location.root))
-        results = (executor or Processes(1)).run(work, listing.systems, look)
+        tasks = [_Task(system.path, system.weight, Packed.of(system)) for system in listing.systems]
+        results = (executor or Processes(1)).run(work, tasks, look)
         parts = chain([check_tree(location.root, options, listing)], _lost_told(results))
+        del listing
     else:
         parts = iter([check_lone(location.root, "/".join(location.scope), location.kind, options)])
     for part in parts:
         _add(report, part)
+        findings.append(Packed.of(part.findings))
         if found is not None:
             found(part.findings)
+    report.findings = [finding for packed in findings for finding in packed.value()]
     if not (report.submitters or report.leaves or report.faults or report.findings or report.unreadable):
         raise NothingToCheckError(f"{clean(location.given)}: it holds no run{_because(report.remarks)}")
     for rule in edition.rules:  # one that had no subject is listed with nothing but zeros
         report.tally.setdefault(rule.id, Counter())
     report.sort()
     return report
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A system to check: its place in the tree, how much there is to do, and its listing."""
+
+    path: str
+    weight: int
+    system: Packed[SystemDirectory]
+
+
+def _check_task(address: Address, options: Options, task: _Task) -> Part:
+    return check_system(address, options, task.system.value())
 
 
 def check_tree(address: Address, options: Options, listing: Listing) -> Part:
@@ -304,7 +323,6 @@ def _names_below(root: Root, directory: str) -> object:
 
 
 def _add(report: CheckReport, part: Part) -> None:
-    report.findings.extend(part.findings)
     report.remarks.extend(part.remarks)
     report.leaves += part.runs
     report.faults.extend(part.faults)
