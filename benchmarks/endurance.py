@@ -148,7 +148,7 @@ def seeds(cases: Path | None) -> list[Seed]:
         costly = layout.KV_CACHE in str(seed_of(name, tree).leaves)
         result.append(seed_of(name, tree, 0.1 if costly else 0.2))
         if result[-1].leaves:
-            result.append(seed_of(f"{name}, crowded", crowded(tree, 8 if costly else 16), 0.3 if costly else 1.0))
+            result.append(seed_of(f"{name}, crowded", crowded(tree, 8 if costly else 24), 0.2 if costly else 1.0))
     return result
 
 
