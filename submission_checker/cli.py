@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import traceback
@@ -39,12 +40,18 @@ class Exit(IntEnum):
     """A defect of the checker or of its rule data."""
 
 
+_SELDOM = (50_000, 20, 100)
+"""Thresholds of the garbage collector: what a check makes goes with its system, and hardly any of it in cycles."""
+
+
 class UsageError(Exception):
     """The command line asks for something that cannot be done."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command. Gives the exit code; argparse's own errors exit with 2."""
+    if argv is None:  # the process is the command's own
+        gc.set_threshold(*_SELDOM)
     words = list(sys.argv[1:] if argv is None else argv)
     parser, run = _command(words)
     arguments = parser.parse_args(words)
@@ -118,7 +125,7 @@ def _check(arguments: argparse.Namespace, executor: Executor) -> int:
     earlier = read_report(arguments.since) if arguments.since else None
     scope, submitters = location.scope, split_list(arguments.submitter)
     repository = _repository(arguments.source_repo)
-    options = Options(edition.id, tuple(submitters), debug=arguments.debug, source_repo=repository)
+    options = Options(edition.id, tuple(submitters), debug=arguments.debug, source_repo=repository, deep=arguments.deep)
     # What a ruling waives and what is new is settled at the end only: then no finding can be told before.
     writers = Writers(outputs, selection.keeps if rulings is None and earlier is None else None)
     report = check(location, options, writers.found, executor)
@@ -212,6 +219,10 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="a clone of the tool's repository, to compare code images with their commits",
     )
+    parser.add_argument(
+        "--deep", action="store_true",
+        help="read the files of every training rank as well, and recompute utilisation from them (3.3.2 e)",
+    )  # fmt: skip
     parser.add_argument("--jobs", type=_jobs, metavar="N", help="processes on this machine (default: 1)")
     parser.add_argument(
         "--executor", choices=("processes", "mpi"), default="processes",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -35,7 +35,7 @@ from .executors import Executor, Look, Processes, WorkerLostError
 from .location import Location, locate
 from .packed import Packed
 from .readers import structure, tree
-from .readers.families import FAMILIES, family_of_leaf
+from .readers.families import DEEP_FAMILIES, FAMILIES, Family, family_of_leaf
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
 from .report import SUBMISSION_DEPTH, CheckReport, Fault, OpenRules, States, add_states, note_outcomes, place_of
 from .selection import Selection
@@ -50,8 +50,15 @@ class Options:
     debug: bool = False
     source_repo: str = ""
     """A clone of the tool's repository to compare code images with; empty: none."""
+    deep: bool = False
+    """Whether to recompute what takes the files of every rank."""
     judge: Callable[[Part, Sequence[FactModel], str], None] | None = None
     """What to do with the facts of subjects that belong together, and their division, in place of judging them."""
+
+    @property
+    def families(self) -> Mapping[str, Family]:
+        """How the results of each family are read."""
+        return DEEP_FAMILIES if self.deep else FAMILIES
 
 
 @dataclass(slots=True)
@@ -170,7 +177,7 @@ def check_system(address: Address, options: Options, system: SystemDirectory) ->
         workloads: list[FactModel] = []
         for directory in system.workloads:
             places.append(tree.workload_facts(root, directory, live=system.live))
-            workloads.extend(_workloads(root, [directory], described_api(description), part))
+            workloads.extend(_workloads(root, [directory], described_api(description), part, options))
             root.kept.clear()
         facts: list[FactModel] = [tree.system_facts(system, places), *(read(root, system) for read in structure.SYSTEM)]
         facts.append(system_facts(description, tuple(workloads)))
@@ -185,19 +192,20 @@ def check_lone(address: Address, path: str, kind: str, options: Options) -> Part
         if kind == "workload":
             directory = lone_workload(root, path)
             shape = tree.workload_facts(root, directory)
-            for workload in _workloads(root, [directory], NO_DESCRIPTION, part):
+            for workload in _workloads(root, [directory], NO_DESCRIPTION, part, options):
                 part.remarks.append(f"{clean(path)}: only this workload directory was looked at, not its system")
                 _judge(part, [shape, workload], _division(workload), options)
             return part
         leaf, family, described = _leaf_in_tree(root, path)
-        if family not in FAMILIES:
+        if family not in options.families:
             part.remarks.append(f"{clean(path)}: results of this family are not judged yet")
             part.unjudged.append(clean(path))
             return part
         shape_of_leaf = tree.leaf_facts(root, leaf, family)
-        run = FAMILIES[family].read_leaf(root, leaf, described)
+        run = options.families[family].read_leaf(root, leaf, described)
         if run is not None:
             part.runs = 1
+            part.remarks.extend(_left(options.families[family], run.path, [run]))
             part.remarks.append(f"{clean(path)}: only this leaf was looked at, not its workload and its system")
             _judge(part, [shape_of_leaf, run], _division(run), options)
     return part
@@ -225,21 +233,30 @@ def _leaf_in_tree(root: Root, path: str) -> tuple[Leaf, str, Found[str]]:
 
 
 def _workloads(
-    root: Root, directories: Iterable[WorkloadDirectory], api: Found[str], part: Part
+    root: Root, directories: Iterable[WorkloadDirectory], api: Found[str], part: Part, options: Options
 ) -> Iterator[FactModel]:
     for directory in directories:
         if directory.unlisted:
             part.remarks.append(f"{clean(directory.path)}: not judged as a whole, for a leaf could not be listed")
             continue
-        if directory.family not in FAMILIES:
+        if directory.family not in options.families:
             part.remarks.append(f"{clean(directory.path)}: results of this family are not judged yet")
             part.unjudged.append(clean(directory.path))
             continue
-        workload, remarks = FAMILIES[directory.family].read_workload(root, directory, api)
+        family = options.families[directory.family]
+        workload, remarks = family.read_workload(root, directory, api)
         part.remarks.extend(remarks)
         if workload is not None:
             part.runs += len(workload.below)
+            part.remarks.extend(_left(family, workload.path, workload.below))
             yield workload
+
+
+def _left(family: Family, path: str, subjects: Iterable[FactModel]) -> Iterator[str]:
+    """Remarks on what the way of reading leaves undecided of these subjects."""
+    for subject in sorted({facts.subject for facts in subjects}):
+        if subject in family.left:
+            yield f"{path}: {family.left[subject]}"
 
 
 def _judge(part: Part, subjects: Iterable[FactModel], division: str, options: Options) -> None:

@@ -166,6 +166,25 @@ class TrainingRun(FactModel):
     au_most_excess: Fact[Float] = fact(
         "Stated minus recomputed utilisation, largest over the epochs.", known=Known.RUN, unit="points"
     )
+    ranks_read: Fact[bool] = fact("What every rank recorded of its steps was read (--deep).", known=Known.RUN)
+    ranks_recomputed: Fact[Int] = fact(
+        "Ranks whose utilisation was recomputed from their own steps.", known=Known.RUN, unit="ranks"
+    )
+    rank_difference: Fact[Float] = fact(
+        "How far the utilisation that a rank states lies from that of its own steps, largest over ranks and epochs.",
+        known=Known.RUN,
+        unit="points",
+    )
+    rank_computation: Fact[str] = fact(
+        "The recomputation at that rank and epoch with all its numbers.", known=Known.RUN
+    )
+    rank_mean_difference: Fact[Float] = fact(
+        "How far the summary's utilisation of an epoch lies from the mean over all ranks of that of their own steps, "
+        "largest over the epochs. Absent unless every rank could be recomputed.",
+        known=Known.RUN,
+        unit="points",
+    )
+    rank_mean_computation: Fact[str] = fact("The recomputation of that epoch with its numbers.", known=Known.RUN)
 
     api: Fact[Api] = fact("Access protocol of the training data.", known=Known.PLAN)
     data_dir: Fact[str] = fact("Data directory, normalised; an object URI keeps its scheme.", known=Known.PLAN)

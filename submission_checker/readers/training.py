@@ -32,7 +32,6 @@ from .training_run import (
     template_of,
 )
 
-RANKS_NOT_READ = "the default check does not read every rank's *_output.json, so 3.3.2 (e) is not judged"
 _RECORD_KEYS = {
     "/parameters/dataset": ("num_files_train", "num_subfolders_train", "total_disk_bytes"),
     "/args": ("model", "accelerator_type", "max_accelerators", "client_host_memory_in_gb"),
@@ -41,9 +40,12 @@ _RECORD_KEYS = {
 
 
 def read_workload(
-    root: Root, directory: WorkloadDirectory, described_api: Found[str]
+    root: Root, directory: WorkloadDirectory, described_api: Found[str], *, deep: bool = False
 ) -> tuple[TrainingWorkload | None, list[str]]:
-    """The workload with its leaves, and remarks on what was left out; None where the directory holds none."""
+    """The workload with its leaves, and remarks on what was left out; None where the directory holds none.
+
+    ``deep``: with what every rank of the runs recorded.
+    """
     path = clean(directory.path)
     documents: dict[str, list[TrainingDocuments]] = {DATASIZE: [], DATAGEN: [], layout.RUN: []}
     remarks = []
@@ -55,11 +57,9 @@ def read_workload(
     if not any(documents.values()):
         return None, remarks
     runs = documents[layout.RUN]
-    if runs:
-        remarks.append(f"{path}: {RANKS_NOT_READ}")
     phases = Phases(
         path,
-        [RunReader(files, described_api).read() for files in runs],
+        [RunReader(files, described_api, deep=deep).read() for files in runs],
         [files.path for files in runs],
         [read_datasize(files) for files in documents[DATASIZE]],
         [read_datagen(files) for files in documents[DATAGEN]],
@@ -69,8 +69,8 @@ def read_workload(
     return derive_workload(phases, labels, _observed(directory, phases, runs)), remarks
 
 
-def read_leaf(root: Root, leaf: Leaf, described_api: Found[str]) -> FactModel | None:
-    """One leaf by itself."""
+def read_leaf(root: Root, leaf: Leaf, described_api: Found[str], *, deep: bool = False) -> FactModel | None:
+    """One leaf by itself; ``deep``: with what every rank of a run recorded."""
     files = TrainingDocuments(root, leaf)
     recorded = first_of(files.metadata.text("/command"), files.metadata.text("/args/command"))
     if isinstance(recorded, Reading) and not leaf.workload:  # outside any tree only the metadata tells
@@ -79,12 +79,12 @@ def read_leaf(root: Root, leaf: Leaf, described_api: Found[str]) -> FactModel | 
         return read_datasize(files)
     if files.leaf.command == DATAGEN:
         return read_datagen(files)
-    return read_run(files, described_api)
+    return read_run(files, described_api, deep=deep)
 
 
-def read_run(files: TrainingDocuments, described_api: Found[str]) -> TrainingRun:
+def read_run(files: TrainingDocuments, described_api: Found[str], *, deep: bool = False) -> TrainingRun:
     """One run leaf by itself."""
-    sheet = RunReader(files, described_api).read()
+    sheet = RunReader(files, described_api, deep=deep).read()
     alone_facts(sheet, files.path)
     return sheet.build(TrainingRun, files.path)
 

@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from mlpstorage.results import layout
-from mlpstorage.results.document import Document, Found, InvalidValueError, Reading, first_of
+from mlpstorage.results.document import Document, Found, InvalidValueError, Reading, first_of, read_json
 from mlpstorage.results.files import Root
+from mlpstorage.results.partial import Skimmer
 from mlpstorage.results.text import clean
 from rules.derived.checkpointing import canonical, flatten, parse_hosts
 from rules.derived.training import describe_overrides
@@ -72,6 +73,15 @@ class TrainingDocuments(LeafDocuments):
         if isinstance(named, Absence) or not named.value:
             return None
         return self._json(named.value if named.value in self.leaf.files else layout.DATAGEN_MANIFEST)
+
+    @property
+    def placeholder(self) -> str:
+        """The cause of all that is not known because files of the leaf were pruned."""
+        return self._placeholder
+
+    def of_rank(self, name: str, skimmer: Skimmer | None = None) -> Document:
+        """A file of one rank. There may be thousands, so it is not kept."""
+        return read_json(self._root, f"{self.leaf.path}/{name}", placeholder=self._placeholder, skimmer=skimmer)
 
     def _whole(self, config: Document) -> Document:
         """As it is: what a configuration of training must hold differs from phase to phase."""

@@ -20,6 +20,7 @@ from .code_pointer import hash_of
 from .common import as_api, leaf_file, mapped, put
 from .separation import separation
 from .training_files import MAX_KEYS, STDOUT_LOG, TrainingDocuments
+from .training_ranks import put_ranks
 
 NOT_STATED = "(not stated)"
 _CHOICE = "workload"
@@ -32,8 +33,9 @@ _LARGEST = 2**63 - 1
 class RunReader:
     """States each fact of one run leaf that its own files tell; those that hang on the workload come later."""
 
-    def __init__(self, files: TrainingDocuments, described_api: Found[str]) -> None:
+    def __init__(self, files: TrainingDocuments, described_api: Found[str], *, deep: bool = False) -> None:
         self.files = files
+        self._deep = deep
         self.metadata, self.summary = files.metadata, files.summary
         self.path = files.path
         self.described_api = described_api
@@ -214,6 +216,7 @@ class RunReader:
         self._put("au_target", mapped(target, lambda value: float(100 * derived.exact(value))))
         listed = self.summary.read("/metric/train_au_percentage", _floats)
         self._put("au_listed", mapped(listed, len))
+        put_ranks(self.sheet, self.files, listed, deep=self._deep)
         if isinstance(listed, Reading) and not listed.value:
             absent = self.summary.invalid("/metric/train_au_percentage", "the list is empty")
             for name in ("au_recomputed", "au_worst", "au_worst_epoch"):

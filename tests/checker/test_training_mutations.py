@@ -592,8 +592,12 @@ def test_an_object_store_needs_no_evidence_and_no_shared_mount(tree: TrainingTre
     assert findings(tree) == []
 
 
-def test_what_is_not_read_of_the_ranks_is_said(tree: TrainingTree) -> None:
-    assert any(remark.endswith("3.3.2 (e) is not judged") for remark in check(tree.root, Options()).remarks)
+def test_what_is_left_to_deep_is_said(tree: TrainingTree) -> None:
+    remarks = check(tree.root, Options()).remarks
+    assert [remark for remark in remarks if remark.endswith("is left to --deep")] == [
+        "closed/acme/results/fast-1/training/unet3d: 3.3.2 (e), utilisation recomputed from every rank's *_output.json, "
+        "is left to --deep"
+    ]
 
 
 def test_configuration_stands_in_for_a_missing_metadata_file(tree: TrainingTree) -> None:
