@@ -89,14 +89,13 @@ class Evaluator:
         tally: dict[str, Counter[str]] = {}
         outcomes: list[tuple[str, str, Outcome]] = []
         for rule in self._rules:
-            counts: Counter[str] = Counter()
             for model in rule.by_subject:
                 for scope in self._scopes.get(model, ()):
                     outcome = self._outcome(rule, model, scope, said)
-                    counts[outcome] += 1
                     outcomes.append((scope.chain[0].path, rule.id, outcome))
-            if counts:
-                tally[rule.id] = counts
+                    if rule.id not in tally:
+                        tally[rule.id] = Counter()
+                    tally[rule.id][outcome] += 1
         return Evaluation(
             division,
             tuple(sorted(said.findings.values(), key=lambda finding: finding.sort_key)),

@@ -17,7 +17,7 @@ BARE = frozenset({Outcome.PASS, Outcome.NOT_APPLICABLE})
 """Outcomes that say all there is to say."""
 LONGEST_LIST = 64
 """Items of a list that is still worth comparing with others."""
-_MOST_KEPT = 500
+_MOST_KEPT = 64
 """Combinations of values: enough for what repeats, and a bound for large and for hostile trees."""
 _ABSENT: Mapping[Reason, object] = {reason: object() for reason in Reason}
 

@@ -16,6 +16,7 @@ from mlpstorage.results.text import clean
 
 from . import __version__
 from .compare import CompareUsageError
+from .depth import deep_clauses
 from .discovery import NothingToCheckError
 from .executors import Executor, MpiError, Processes
 from .formats import FORMATS, Style
@@ -133,7 +134,8 @@ def _check(arguments: argparse.Namespace, executor: Executor) -> int:
     select(report, selection)
     if rulings is not None:
         whole = not (scope or submitters or report.unreadable or report.faults)
-        apply_rulings(report, rulings, whole=whole, selected=selection.rules)
+        undecided = set() if report.deep else {rule for rule, _ in deep_clauses(edition.id)}
+        apply_rulings(report, rulings, whole=whole, selected=selection.rules - undecided)
     if arguments.write_waivers:
         _write_draft(arguments.write_waivers, draft(report), location)
     if earlier is not None:
