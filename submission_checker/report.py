@@ -136,6 +136,8 @@ class CheckReport:
     """Directories of results that no rules are there for yet."""
     left_out: list[str] = field(default_factory=list)
     """Rules that the user did not select."""
+    deep: bool = False
+    """The files of every rank were read as well."""
     partial: bool = False
     """Less than a submission was looked at: a system, a workload or a leaf."""
     only: list[str] = field(default_factory=list)
@@ -202,6 +204,7 @@ def frame_json(report: CheckReport) -> dict[str, Any]:
 
     counts, validation = report.severities, validate(report)
     since = {} if report.since is None else {"since": asdict(report.since)}
+    deep = {"deep": True} if report.deep else {}
     return {
         "schema": SCHEMA,
         "tool": {"name": "submission-checker", "version": __version__},
@@ -209,7 +212,7 @@ def frame_json(report: CheckReport) -> dict[str, Any]:
         "edition_digest": load_edition(report.edition).digest,
         "caution": report.caution,
         "results_dir": clean(report.results_dir),
-        "filters": {"submitters": report.only, "rules_left_out": report.left_out},
+        "filters": {"submitters": report.only, "rules_left_out": report.left_out, **deep},
         "status": validation.status.value,
         "summary": {
             "errors": counts["error"],

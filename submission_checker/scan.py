@@ -104,7 +104,7 @@ def _checked(
 ) -> CheckReport:
     parts: Iterator[Part]
     findings: list[Packed[list[Finding]]] = []
-    report = CheckReport(edition.id, location.shown, edition.info.caution)
+    report = CheckReport(edition.id, location.shown, edition.info.caution, deep=options.deep)
     report.partial = location.kind != "tree" or len(location.scope) > SUBMISSION_DEPTH
     if location.kind == "tree" and not location.is_leaf:
         with open_root(location.root) as root:

@@ -11,10 +11,12 @@ from mlpstorage.results.text import clean
 from rules import Finding, load_edition
 from rules.outcomes import SEVERITY_ORDER
 
+from .depth import deep_clauses
 from .report import SCHEMA, CheckReport, Since, finding_json
 
 _NEEDED = ("rule", "severity", "path", "message", "fingerprint")
 _MAX_BYTES = 2**30
+_DEPTH = {True: "with --deep", False: "without --deep"}
 
 
 class EarlierReportError(ValueError):
@@ -49,16 +51,19 @@ def apply_since(
     A finding is known by its fingerprint. It is new as well where it had been waived and is not now, or where it weighs
     more than before. Only what was looked at can have been cleared: ``selected`` rules, below ``scope``, of
     ``submitters`` (all if empty).
+    What only a deep check decides is cleared by none but another one.
     """
     before: dict[str, dict[str, Any]] = {item["fingerprint"]: item for item in earlier["findings"]}
     now = {finding.fingerprint for finding in report.findings}
     rules_reported, start = set(selected), "/".join(scope)
+    undecided = frozenset() if report.deep else deep_clauses(report.edition)
     since = Since(clean(os.path.basename(path)), clean(str(earlier.get("edition", ""))))
     since.cleared = [
         item
         for item in earlier["findings"]
         if item["fingerprint"] not in now
         and item["rule"] in rules_reported
+        and (item["rule"], item.get("clause")) not in undecided
         and (not start or item["path"] == start or item["path"].startswith(f"{start}/"))
         and (not submitters or item.get("submitter") in submitters)
     ]
@@ -78,6 +83,15 @@ def apply_since(
             f"the rules of edition {report.edition} are not those that made {since.report}: what differs may come "
             "from the rules"
         )
+    if _was_deep(earlier) != report.deep:
+        report.remarks.append(
+            f"{since.report} was made {_DEPTH[_was_deep(earlier)]}, this report {_DEPTH[report.deep]}: "
+            + (
+                "what only that decides is new here"
+                if report.deep
+                else "what only that decides is not listed as cleared"
+            )
+        )
     report.since = since
     report.sort()
 
@@ -88,6 +102,11 @@ def _is_new(report: CheckReport, finding: Finding, before: dict[str, Any] | None
     if report.waiver_of(finding) is not None:
         return False
     return bool(before.get("waived")) or SEVERITY_ORDER[finding.severity] < SEVERITY_ORDER[before["severity"]]
+
+
+def _was_deep(earlier: dict[str, Any]) -> bool:
+    filters = earlier.get("filters")
+    return isinstance(filters, dict) and filters.get("deep") is True
 
 
 def _usable(item: Any) -> bool:

@@ -8,8 +8,8 @@ rules calls the quotient utilisation):
     T = (end of the block - start of the block) - sum of the processing times of the steps that are not counted
 
 The first step of a block is not counted, for it waits until the pipeline is filled: a formula without that exclusion
-gives another number (91.57 in place of 93.57 for the worked example T2). An epoch's utilisation is the mean of its
-blocks', weighted by their steps; that of a run's epoch the mean over its ranks.
+gives two points less for the worked example T2 (93.57). An epoch's utilisation is the mean of its blocks', weighted by
+their steps; that of a run's epoch the mean over its ranks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NOISE = 9
 
 
 def exact_sum(values: Sequence[float]) -> Fraction:
-    """The sum of recorded seconds, rounded only once. Raises ValueError where one is no finite number."""
+    """The sum of recorded seconds, rounded once to a double. Raises ValueError where one is no finite number."""
     if not set(map(type, values)) <= {int, float}:
         raise ValueError("not all of the times are numbers")
     try:
@@ -38,7 +38,7 @@ def exact_sum(values: Sequence[float]) -> Fraction:
         total = math.nan
     if not math.isfinite(total):
         raise ValueError("not all of the times are finite")
-    return Fraction(total)
+    return exact(total)
 
 
 def _text(value: Fraction, digits: int) -> str:

@@ -595,8 +595,8 @@ def test_an_object_store_needs_no_evidence_and_no_shared_mount(tree: TrainingTre
 def test_what_is_left_to_deep_is_said(tree: TrainingTree) -> None:
     remarks = check(tree.root, Options()).remarks
     assert [remark for remark in remarks if remark.endswith("is left to --deep")] == [
-        "closed/acme/results/fast-1/training/unet3d: 3.3.2 (e), utilisation recomputed from every rank's *_output.json, "
-        "is left to --deep"
+        "closed/acme/results/fast-1/training/unet3d: 3.3.2 (e), utilisation recomputed from every rank's "
+        "*_output.json, is left to --deep"
     ]
 
 
