@@ -13,7 +13,7 @@ from rules.facts import FactModel
 from rules.facts.training import TrainingRun
 
 from ..discovery import Leaf, WorkloadDirectory
-from . import checkpointing, kv_cache, training, training_ranks, vector_database
+from . import checkpointing, kv_cache, training, training_run, vector_database
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Family:
 
 FAMILIES: Mapping[str, Family] = {
     layout.TRAINING: Family(
-        training.read_workload, training.read_leaf, {TrainingRun.subject: training_ranks.LEFT_TO_DEEP}
+        training.read_workload, training.read_leaf, {TrainingRun.subject: training_run.LEFT_TO_DEEP}
     ),
     layout.CHECKPOINTING: Family(checkpointing.read_workload, checkpointing.read_run),
     layout.VECTOR_DATABASE: Family(vector_database.read_workload, vector_database.read_run),

@@ -25,7 +25,6 @@ from rules.facts import Absence, FactSheet, Reason, Source
 
 from .training_files import TrainingDocuments
 
-LEFT_TO_DEEP = "3.3.2 (e), utilisation recomputed from every rank's *_output.json, is left to --deep"
 _RANKS = ("rank_difference", "rank_computation")
 _MEANS = ("rank_mean_difference", "rank_mean_computation")
 _OUTPUT = re.compile(r"(0|[1-9][0-9]{0,8})_output\.json")
@@ -61,15 +60,8 @@ class _Size(NamedTuple):
     batch: int
 
 
-def put_ranks(sheet: FactSheet, files: TrainingDocuments, listed: Found[list[float]], *, deep: bool) -> None:
+def put_ranks(sheet: FactSheet, files: TrainingDocuments, listed: Found[list[float]]) -> None:
     """State what the ranks of a run recorded, beside the utilisations that its summary lists."""
-    sheet.put("ranks_read", deep, Source(files.path))
-    if not deep:
-        detail = "what every rank recorded is read with --deep only"
-        absent = Absence(f"depth:{files.path}", Reason.NOT_APPLICABLE, files.path, detail=detail)
-        for name in ("ranks_recomputed", *_RANKS, *_MEANS):
-            sheet.put(name, absent)
-        return
     size = _size(sheet, files)
     if isinstance(size, Absence):
         for name in ("ranks_recomputed", *_RANKS, *_MEANS):

@@ -20,12 +20,15 @@ from .code_pointer import hash_of
 from .common import as_api, leaf_file, mapped, put
 from .separation import separation
 from .training_files import MAX_KEYS, STDOUT_LOG, TrainingDocuments
-from .training_ranks import put_ranks
 
 NOT_STATED = "(not stated)"
 _CHOICE = "workload"
 """Not a key of the workload: the template that all keys override."""
 SIDECAR_VERSION = 1
+LEFT_TO_DEEP = "3.3.2 (e), utilisation recomputed from every rank's *_output.json, is left to --deep"
+_OF_RANKS = (
+    "ranks_recomputed", "rank_difference", "rank_computation", "rank_mean_difference", "rank_mean_computation",
+)  # fmt: skip
 _DAY = timedelta(days=1)
 _LARGEST = 2**63 - 1
 
@@ -216,7 +219,7 @@ class RunReader:
         self._put("au_target", mapped(target, lambda value: float(100 * derived.exact(value))))
         listed = self.summary.read("/metric/train_au_percentage", _floats)
         self._put("au_listed", mapped(listed, len))
-        put_ranks(self.sheet, self.files, listed, deep=self._deep)
+        self._ranks(listed)
         if isinstance(listed, Reading) and not listed.value:
             absent = self.summary.invalid("/metric/train_au_percentage", "the list is empty")
             for name in ("au_recomputed", "au_worst", "au_worst_epoch"):
@@ -233,6 +236,19 @@ class RunReader:
             return
         for name, value in zip(names, found.value, strict=True):
             self.sheet.put(name, value, found.source)
+
+    def _ranks(self, listed: Found[list[float]]) -> None:
+        """3.3.2 (e): what every rank recorded of its steps."""
+        self.sheet.put("ranks_read", self._deep, Source(self.path))
+        if self._deep:
+            from .training_ranks import put_ranks  # here, for the default check does without it
+
+            put_ranks(self.sheet, self.files, listed)
+            return
+        detail = "what every rank recorded is read with --deep only"
+        absent = Absence(f"depth:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
+        for name in _OF_RANKS:
+            self.sheet.put(name, absent)
 
     def _from_throughput(self, listed: Found[list[float]]) -> Found[tuple[float, float, float]]:
         """Recomputed utilisation: mean, and least and most by which the stated ones exceed it."""

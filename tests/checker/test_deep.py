@@ -16,7 +16,7 @@ from trees import cases_directory
 from rules import Finding
 from submission_checker.cli import main
 from submission_checker.depth import deep_clauses
-from submission_checker.readers.training_ranks import LEFT_TO_DEEP
+from submission_checker.readers.training_run import LEFT_TO_DEEP
 from submission_checker.scan import Options, check
 
 RANKS, STEPS = 16, 500
