@@ -31,6 +31,8 @@ _KEPT_BYTES = 16 * 2**10
 """Larger YAML files are not kept for the next one that is the same."""
 _BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _NUMBERED_QUOTE = b"\\u0022"
+_SMALLEST, _LARGEST = 1e-100, 1e100
+"""Sizes of numbers from a file: sums, ratios and products of them stay finite."""
 _DIGITS = re.compile(r"[+-]?[0-9]{1,19}")
 
 
@@ -178,7 +180,7 @@ def as_int(value: Any) -> int:
 
 
 def as_float(value: Any) -> float:
-    """Numbers and texts of one; NaN, infinities and truth values are refused."""
+    """Numbers and texts of one; NaN, infinities, sizes that nobody measures, and truth values are refused."""
     if isinstance(value, str) and len(value) <= 40 and "_" not in value:
         try:
             value = float(value)
@@ -192,6 +194,8 @@ def as_float(value: Any) -> float:
         raise InvalidValueError("a finite number") from None
     if not math.isfinite(number):
         raise InvalidValueError("a finite number")
+    if number and not _SMALLEST <= abs(number) <= _LARGEST:
+        raise InvalidValueError(f"a number of a size that is measured, {_SMALLEST:g} to {_LARGEST:g}")
     return number
 
 

@@ -655,6 +655,15 @@ def test_hostile_values_break_nothing(tree: TrainingTree, file: str, pointer: st
     assert not check(tree.root, Options()).faults
 
 
+@pytest.mark.parametrize("sizes", [(5e-324, 2.0**40), (1.0, 1e308), (1e-99, 1e99)])
+def test_memories_that_no_host_has_break_nothing(tree: TrainingTree, sizes: tuple[float, float]) -> None:
+    """Their ratio is larger than any number of the machine."""
+    edit(
+        "metadata", {f"/system_info/{end}_memory_bytes": size for end, size in zip(("min", "max"), sizes, strict=True)}
+    )(tree)
+    assert not check(tree.root, Options()).faults
+
+
 def test_a_run_used_the_code_that_the_tool_had_validated(tree: TrainingTree) -> None:
     used, other = "0f" * 16, "1e" * 16
     for leaf in tree.root.glob("*/*/results/*/training/*/run/*"):
