@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 
 import rules
 from mlpstorage.results import layout
@@ -34,7 +33,8 @@ from .discovery import (
 from .executors import Executor, Look, Processes, WorkerLostError
 from .location import Location, locate
 from .packed import Packed
-from .readers import structure, tree
+from .readers import code_images, structure, tree
+from .readers.code_evidence import Captured, CodeEvidence, LeafCode, capture, read_leaf_code
 from .readers.families import DEEP_FAMILIES, FAMILIES, Family, family_of_leaf
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
 from .report import SUBMISSION_DEPTH, CheckReport, Fault, OpenRules, States, add_states, note_outcomes, place_of
@@ -74,6 +74,10 @@ class Part:
     open_rules: OpenRules = field(default_factory=dict)
     unjudged: list[str] = field(default_factory=list)
     """Directories of results that no rules are there for yet."""
+    leaves: dict[str, LeafCode] = field(default_factory=dict)
+    """What the leaves say of their code, by path; for the rules on the tree and on submissions."""
+    images: dict[str, Captured] = field(default_factory=dict)
+    """Code images that were hashed, by path."""
 
 
 def check(
@@ -119,10 +123,13 @@ def _checked(
             raise NothingToCheckError(f"{clean(location.given)}: there is no submitter in it")
         work = partial(_check_task, location.root, options)
         look = Look(str(location.root), partial(_first_names, location.root))
-        tasks = [_Task(system.path, system.weight, Packed.of(system)) for system in listing.systems]
+        # In a part of a tree only the images matter that its leaves name, and these are not known before.
+        images = [] if listing.partial else code_images.image_paths(listing)
+        tasks = [_Task(path, _IMAGE_WEIGHT) for path in images]
+        tasks += [_Task(system.path, system.weight, Packed.of(system)) for system in listing.systems]
         results = (executor or Processes(1)).run(work, tasks, look)
-        parts = chain([check_tree(location.root, options, listing)], _lost_told(results))
-        del listing
+        parts = _with_tree(_lost_told(results), location.root, options, Packed.of(listing))
+        del listing, tasks
     else:
         parts = iter([check_lone(location.root, "/".join(location.scope), location.kind, options)])
     for part in parts:
@@ -139,31 +146,49 @@ def _checked(
     return report
 
 
+_IMAGE_WEIGHT = 1
+"""An image is a few hundred files to hash: about as much as a leaf."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A system to check: its place in the tree, how much there is to do, and its listing."""
+    """A system to check, or a code image to hash: its place in the tree, how much there is to do, and its listing."""
 
     path: str
     weight: int
-    system: Packed[SystemDirectory]
+    system: Packed[SystemDirectory] | None = None
 
 
 def _check_task(address: Address, options: Options, task: _Task) -> Part:
-    return check_system(address, options, task.system.value())
+    if task.system is not None:
+        return check_system(address, options, task.system.value())
+    part = Part()
+    with _faults_kept(part, clean(task.path), options), open_root(address) as root:
+        part.images[task.path] = capture(root, task.path)
+    return part
 
 
-def check_tree(address: Address, options: Options, listing: Listing) -> Part:
+def _with_tree(parts: Iterator[Part], address: Address, options: Options, listing: Packed[Listing]) -> Iterator[Part]:
+    """The parts of the systems, then that of the tree, which rests on what these found out about code."""
+    evidence = CodeEvidence()
+    for part in parts:
+        evidence.add(part.images, part.leaves)
+        yield part
+    yield check_tree(address, options, listing.value(), evidence)
+
+
+def check_tree(address: Address, options: Options, listing: Listing, evidence: CodeEvidence) -> Part:
     """Read and judge what lies above the systems: the whole tree, and each submitter."""
     part = Part()
     with open_root(address) as root:
         for read in structure.TREE:
             with _faults_kept(part, ".", options):
-                _judge(part, [read(root, listing)], layout.DIVISIONS[0], options)
+                _judge(part, [read(root, listing, evidence)], layout.DIVISIONS[0], options)
         # The rules on the whole tree are the same in both divisions; a finding has that of its place, if any.
         part.findings = [replace(f, division=place_of(f.path).division.lower()) for f in part.findings]
         for submitter in listing.submitters:
             with _faults_kept(part, clean(submitter.path), options):
-                facts = [read_submitter(root, listing, submitter) for read_submitter in structure.SUBMITTER]
+                facts = [read_submitter(root, listing, submitter, evidence) for read_submitter in structure.SUBMITTER]
                 _judge(part, facts, submitter.division, options)
     return part
 
@@ -177,6 +202,8 @@ def check_system(address: Address, options: Options, system: SystemDirectory) ->
         workloads: list[FactModel] = []
         for directory in system.workloads:
             places.append(tree.workload_facts(root, directory, live=system.live))
+            for leaf in directory.leaves:
+                part.leaves[leaf.path] = read_leaf_code(root, directory.family, leaf)
             workloads.extend(_workloads(root, [directory], described_api(description), part, options))
             root.kept.clear()
         facts: list[FactModel] = [tree.system_facts(system, places), *(read(root, system) for read in structure.SYSTEM)]

@@ -8,19 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from mlpstorage.results import code_hash, images, layout
-from mlpstorage.results.document import Document, read_json
 from mlpstorage.results.files import Root
-from mlpstorage.results.text import clean, shorten
+from mlpstorage.results.text import clean
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.code import CodeDirectory, CodeImage, CodePool, CodeTree, Unpooled
 
 from ..discovery import Entries, Leaf, Listing, SubmitterDirectory
+from .code_evidence import Captured, CodeEvidence
 from .source_repo import SourceRepository
 
 _IMAGE = re.compile(r"code-[0-9a-f]{8}")
-_WHOLE = b"CLAUDE.md"
-"""A file that the tool's repository tracks, and that is stripped when a tree is published."""
-_POINTER_BYTES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +28,6 @@ class Pool:
     marked: bool
     images: tuple[str, ...]
     problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Pointer:
-    """A leaf's pointer: its state, its text (or what is wrong), and the hash that it names."""
-
-    state: str
-    text: str
-    digest: str = ""
 
 
 def pools(listing: Listing) -> dict[str, Pool]:
@@ -62,26 +50,14 @@ def _pool(entries: Entries, organisations: set[str]) -> Pool | None:
     return Pool(entries.path, marked, held) if marked or own or held else None
 
 
+def image_paths(listing: Listing) -> list[str]:
+    """Paths of all images in all pools."""
+    return [f"{pool.path}/{name}" for pool in pools(listing).values() for name in pool.images]
+
+
 def serving(found: Mapping[str, Pool], organisation: str) -> list[Pool]:
     """The pools in which an organisation's leaves find their images, in the order of the search."""
     return [found[path] for path in (images.POOL, organisation) if path in found]
-
-
-def read_pointer(root: Root, leaf: Leaf) -> Pointer:
-    """The pointer of a leaf."""
-    content = root.read(f"{leaf.path}/{layout.CODE_IMAGE_POINTER}", _POINTER_BYTES)
-    if content.state in ("missing", "placeholder"):
-        return Pointer(content.state, content.detail)
-    if content.state == "refused":
-        return Pointer("unreadable", content.detail)
-    text = content.data.decode("utf-8", "replace")
-    digest = images.pointed_digest(text)
-    return Pointer("malformed", shorten(text)) if digest is None else Pointer("ok", clean(text.strip()), digest)
-
-
-def read_record(root: Root, directory: str) -> Document:
-    """The .code-hash.json of an image or a code/ directory."""
-    return read_json(root, f"{directory}/{images.RECORD}")
 
 
 def leaves_of(listing: Listing, submitter: SubmitterDirectory) -> Iterator[tuple[str, Leaf]]:
@@ -93,42 +69,18 @@ def leaves_of(listing: Listing, submitter: SubmitterDirectory) -> Iterator[tuple
                     yield workload.family, leaf
 
 
-def tree_facts(root: Root, listing: Listing) -> CodeTree:
+def tree_facts(root: Root, listing: Listing, evidence: CodeEvidence) -> CodeTree:
     """The tree as the home of code images, with its pools, images and code/ directories."""
-    return _TreeReader(root, listing).facts()
-
-
-@dataclass(slots=True)
-class _Captured:
-    """A directory of code: what its record says, and what it hashes to."""
-
-    path: str
-    record: Document
-    hashed: code_hash.TreeHash
-    whole: bool
-
-    @property
-    def digest(self) -> str:
-        """The recorded hash; empty where none is stated."""
-        return images.recorded_digest(self.record.data) or ""
-
-    @property
-    def comparable(self) -> bool:
-        """Both hashes are known."""
-        return bool(self.digest and self.hashed.digest)
-
-    @property
-    def intact(self) -> bool:
-        """It is what was captured."""
-        return self.comparable and self.digest == self.hashed.digest
+    return _TreeReader(root, listing, evidence).facts()
 
 
 class _TreeReader:
     """Hashes each image once, and the others again only where one differs."""
 
-    def __init__(self, root: Root, listing: Listing) -> None:
+    def __init__(self, root: Root, listing: Listing, evidence: CodeEvidence) -> None:
         self._root = root
         self._listing = listing
+        self._evidence = evidence
         self._pools = pools(listing)
         self._repository = SourceRepository(listing.source_repo) if listing.source_repo else None
         self._pointers: dict[str, Counter[str]] = {}
@@ -136,11 +88,11 @@ class _TreeReader:
         self._pointing = 0
         for submitter in listing.submitters:
             counts = self._pointers.setdefault(submitter.name, Counter())
-            for _, leaf in leaves_of(listing, submitter):
-                pointer = read_pointer(root, leaf)
+            for family, leaf in leaves_of(listing, submitter):
+                pointer = evidence.leaf(root, family, leaf).pointer
                 self._pointing += pointer.state != "missing"
                 counts[pointer.digest] += 1
-        self._captured = {path: self._capture(path) for path in self._image_paths()}
+        self._captured = {path: evidence.image(root, path) for path in self._image_paths()}
 
     def facts(self) -> CodeTree:
         directories = self._code_directories()
@@ -165,15 +117,11 @@ class _TreeReader:
 
     def _image_paths(self) -> list[str]:
         """Images to look at: all, or in a part of a tree those that its leaves name."""
-        found = [f"{pool.path}/{name}" for pool in self._pools.values() for name in pool.images]
+        found = image_paths(self._listing)
         if not self._listing.partial:
             return found
         names = {images.image_name(digest) for counts in self._pointers.values() for digest in counts if digest}
         return [path for path in found if path.rpartition("/")[2] in names]
-
-    def _capture(self, path: str) -> _Captured:
-        tree = code_hash.walk(self._root, path)
-        return _Captured(path, read_record(self._root, path), code_hash.tree_hash(tree), _WHOLE in tree.files)
 
     def _unpooled(self, code: list[str]) -> Iterator[Unpooled]:
         for name, counts in self._pointers.items():
@@ -212,7 +160,7 @@ class _TreeReader:
         sheet.put("referenced", referenced or self._listing.partial, at)
         return sheet.build(CodeImage, clean(path))
 
-    def _recorded(self, sheet: FactSheet, captured: _Captured | None) -> None:
+    def _recorded(self, sheet: FactSheet, captured: Captured | None) -> None:
         """The facts that images and code/ directories share; all absent where there is no directory."""
         if captured is None:
             nothing = Absence("code:none", Reason.NOT_APPLICABLE, detail="the directory is not there")
@@ -243,7 +191,7 @@ class _TreeReader:
         sheet.put("repair", repair, place)
         sheet.put("difference", difference, place)
 
-    def _explain(self, captured: _Captured) -> tuple[str, str]:
+    def _explain(self, captured: Captured) -> tuple[str, str]:
         """Whether the missing files of its commit repair the directory, and how it differs from what it should be."""
         if not captured.comparable or captured.intact:
             return "not_tried", "no difference"
@@ -265,7 +213,7 @@ class _TreeReader:
         except OSError as error:
             return "not_tried", f"it cannot be compared: {error.strerror}"
 
-    def _sound_other(self, captured: _Captured, commit: str | None) -> _Captured | None:
+    def _sound_other(self, captured: Captured, commit: str | None) -> Captured | None:
         """An intact image of the same hash, else of the same commit."""
         sound = [other for other in self._captured.values() if other.intact]
         same = [other for other in sound if other.digest == captured.digest]
@@ -310,7 +258,7 @@ class _TreeReader:
         marked = [pool.path for pool in serving(self._pools, organisation) if pool.marked]
         sheet = FactSheet()
         at = Source(clean(path))
-        self._recorded(sheet, self._capture(path) if exists and not marked else None)
+        self._recorded(sheet, self._evidence.image(self._root, path) if exists and not marked else None)
         sheet.put("directory", clean(path), at)
         sheet.put("exists", exists, at)
         sheet.put("wanted", wanted, at)

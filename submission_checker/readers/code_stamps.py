@@ -3,63 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import from_json
 
 from mlpstorage.results import images, layout, manifest, provenance
-from mlpstorage.results.document import Document, Reading, read_json, read_yaml
+from mlpstorage.results.document import read_yaml
 from mlpstorage.results.files import MAX_JSON_BYTES, Root
 from mlpstorage.results.text import clean
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.code import CodeLeaf, CodeSubmission
 
 from ..discovery import RESULTS, Leaf, Listing, SubmitterDirectory
-from .code_images import Pointer, Pool, holders, leaves_of, pools, read_pointer, read_record, serving
+from .code_evidence import CodeEvidence, LeafCode, Pointer
+from .code_images import Pool, holders, leaves_of, pools, serving
 from .common import put
 
 ANY = "any"
 """Accelerator of a comparability class that holds results of each."""
 RESULTS_TABLE = "results.json"
-_DECLARATION = b'"provenance_file"'
 
 
-def submitter_facts(root: Root, listing: Listing, submitter: SubmitterDirectory) -> CodeSubmission:
+def submitter_facts(
+    root: Root, listing: Listing, submitter: SubmitterDirectory, evidence: CodeEvidence
+) -> CodeSubmission:
     """One organisation's submission in one division, with its leaves."""
-    return _SubmissionReader(root, listing, submitter).facts()
-
-
-@dataclass(frozen=True, slots=True)
-class _Stamp:
-    """A leaf's provenance.json: whether it is there, its content or what is wrong with it."""
-
-    path: str
-    exists: bool
-    content: provenance.Provenance | None = None
-    problems: tuple[str, ...] = ()
-    document: Document | None = None
-
-    def absence(self) -> Absence:
-        """Why nothing of the stamp is known."""
-        if not self.exists:
-            return Absence(f"unstamped:{self.path}", Reason.NOT_APPLICABLE, self.path, "", "there is no stamp")
-        if self.document is not None:
-            return self.document.absence()
-        return Absence(f"value:{self.path}", Reason.INVALID, self.path, "", "it has not the form of a stamp")
+    return _SubmissionReader(root, listing, submitter, evidence).facts()
 
 
 class _SubmissionReader:
     """Reads the leaves first, for manifest and pointers are judged by all of them."""
 
-    def __init__(self, root: Root, listing: Listing, submitter: SubmitterDirectory) -> None:
+    def __init__(self, root: Root, listing: Listing, submitter: SubmitterDirectory, evidence: CodeEvidence) -> None:
         self._root = root
+        self._evidence = evidence
         self._submitter = submitter
         self._listing = listing
         self._pools = pools(listing)
         self._serving = serving(self._pools, submitter.name)
         self._leaves = list(leaves_of(listing, submitter))
-        self._stamps = {leaf.path: self._stamp(leaf) for _, leaf in self._leaves}
+        self._said = {leaf.path: evidence.leaf(root, family, leaf) for family, leaf in self._leaves}
         self._first: dict[tuple[str, str], str] = {}
         self._images: dict[str, tuple[str, str] | None] = {}
 
@@ -82,11 +65,11 @@ class _SubmissionReader:
         sheet.put("family", family, at)
         sheet.put("command", clean(leaf.command), at)
         sheet.put("workload", clean(f"{family} {leaf.workload}"), at)
-        pointer = read_pointer(self._root, leaf)
-        self._pointer(sheet, leaf, pointer)
-        stamp = self._stamps[leaf.path]
+        said = self._said[leaf.path]
+        self._pointer(sheet, leaf, said.pointer)
+        stamp = said.stamp
         sheet.put("stamp_path", stamp.path, at)
-        sheet.put("stamp_declared", self._declares(family, leaf), at)
+        sheet.put("stamp_declared", said.declares, at)
         sheet.put("stamp_exists", stamp.exists, at)
         sheet.put("stamp_problems", list(stamp.problems), Source(stamp.path))
         values: Mapping[str, Callable[[provenance.Provenance], Any]] = {
@@ -94,7 +77,7 @@ class _SubmissionReader:
             "stamp_edition": lambda content: clean(content.rules_edition),
             "stamp_dlio_commit": lambda content: clean(content.dlio.commit),
             "stamp_core": lambda content: content.core_config.hash,
-            "comparable_as": lambda content: self._classes(family, leaf, content),
+            "comparable_as": lambda content: self._classes(family, leaf, said, content),
         }
         for name, value in values.items():
             stated = stamp.absence() if stamp.content is None else value(stamp.content)
@@ -141,36 +124,14 @@ class _SubmissionReader:
         for pool in self._serving:
             if name in pool.images:
                 path = f"{pool.path}/{name}"
-                recorded = images.recorded_digest(read_record(self._root, path).data) or ""
+                recorded = self._evidence.image(self._root, path).digest
                 if recorded == digest:
                     return path, recorded
                 found.append((path, recorded))
         return next(iter(found), None)
 
-    def _stamp(self, leaf: Leaf) -> _Stamp:
-        path = clean(f"{leaf.path}/{provenance.FILE}")
-        if provenance.FILE not in leaf.files:
-            return _Stamp(path, False)
-        document = read_json(self._root, f"{leaf.path}/{provenance.FILE}")
-        if not document.ok:
-            pruned = document.state == "placeholder"
-            return _Stamp(path, True, None, () if pruned else (document.detail,), document)
-        content = provenance.parse(document.data)
-        if isinstance(content, provenance.Provenance):
-            return _Stamp(path, True, content)
-        return _Stamp(path, True, None, tuple(content))
-
-    def _declares(self, family: str, leaf: Leaf) -> bool:
-        """Whether the metadata names a provenance file. Large metadata without the key is not parsed for this."""
-        path = f"{leaf.path}/{layout.metadata_name(leaf.name, family)}"
-        if _DECLARATION not in self._root.read(path, MAX_JSON_BYTES).data:
-            return False
-        return isinstance(read_json(self._root, path).text("/provenance_file"), Reading)
-
-    def _classes(self, family: str, leaf: Leaf, content: provenance.Provenance) -> list[str]:
-        metadata = read_json(self._root, f"{leaf.path}/{layout.metadata_name(leaf.name, family)}")
-        accelerator = metadata.text("/accelerator")
-        names = [ANY] if isinstance(accelerator, Absence) else [accelerator.value.lower(), ANY]
+    def _classes(self, family: str, leaf: Leaf, said: LeafCode, content: provenance.Provenance) -> list[str]:
+        names = [said.accelerator.lower(), ANY] if said.accelerator else [ANY]
         start = f"{content.rules_edition} {self._submitter.division} {family} {leaf.workload}"
         return [clean(f"{start} {name} {content.core_config.hash}") for name in names]
 
@@ -196,8 +157,8 @@ class _SubmissionReader:
             listed &= there
         other = [
             path.removeprefix(f"{self._submitter.path}/")
-            for path, stamp in self._stamps.items()
-            if stamp.content is not None and stamp.content.rules_edition != content.rules_edition
+            for path, said in self._said.items()
+            if said.stamp.content is not None and said.stamp.content.rules_edition != content.rules_edition
         ]
         sheet.put("manifest_edition", clean(content.rules_edition), document.source("/rules_edition"))
         sheet.put("manifest_missing", _some(there - listed), document.source("/runs"))

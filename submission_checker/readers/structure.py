@@ -13,13 +13,17 @@ from rules.facts import FactModel
 
 from ..discovery import Listing, SubmitterDirectory, SystemDirectory
 from . import code_images, code_stamps, tree
+from .code_evidence import CodeEvidence
 from .systems_directory import read_systems_directory
 
-TREE: tuple[Callable[[Root, Listing], FactModel], ...] = (tree.tree_facts, code_images.tree_facts)
-SUBMITTER: tuple[Callable[[Root, Listing, SubmitterDirectory], FactModel], ...] = (
-    tree.submitter_facts,
+TREE: tuple[Callable[[Root, Listing, CodeEvidence], FactModel], ...] = (
+    lambda root, listing, _: tree.tree_facts(root, listing),
+    code_images.tree_facts,
+)
+SUBMITTER: tuple[Callable[[Root, Listing, SubmitterDirectory, CodeEvidence], FactModel], ...] = (
+    lambda root, listing, submitter, _: tree.submitter_facts(root, listing, submitter),
     code_stamps.submitter_facts,
-    read_systems_directory,
+    lambda root, listing, submitter, _: read_systems_directory(root, listing, submitter),
 )
 SYSTEM: tuple[Callable[[Root, SystemDirectory], FactModel], ...] = ()
 """Beside the places of the runs, which the tree's own reader gives with each workload."""
