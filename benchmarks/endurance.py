@@ -54,6 +54,8 @@ from submission_checker.scan import Options, check
 REPOSITORY = Path(__file__).resolve().parents[1]
 MEMORY = 3 * 2**30
 """What a process may ask for: more is a defect, not a busy machine."""
+PATIENCE = 6
+"""An iteration may take so many times its limit on the clock, for it may have to wait for its turn."""
 FORMATTED = 12
 """One report in so many is written in some format, for writing is checked as well."""
 TWICE = 60
@@ -199,7 +201,7 @@ class Fuzzer:
     """Makes and checks iterations."""
 
     def __init__(self, cases: Path | None, seed: int, limit: float) -> None:
-        """``limit``: seconds that an iteration may take."""
+        """``limit``: seconds of a processor that an iteration may take."""
         self.seeds = seeds(cases)
         self._weights = [seed.weight for seed in self.seeds]
         self._seed, self._limit = seed, limit
@@ -257,7 +259,7 @@ class Fuzzer:
     def attempt(self, number: int) -> tuple[int, Defect | None]:
         """One iteration: how many leaves it had, and what was wrong with the checker."""
         scene = self.scene(number)
-        signal.setitimer(signal.ITIMER_REAL, self._limit)
+        _set_timers(self._limit)
         try:
             with memory_tree.opened(scene.tree):
                 examine(scene, number)
@@ -269,7 +271,7 @@ class Fuzzer:
         except Exception as error:
             return scene.leaves, Defect(number, "exception", place_of_error(error), _trace(error))
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            _set_timers(0)
         return scene.leaves, None
 
 
@@ -365,7 +367,7 @@ def soak(
 
     ``tell`` is given each defect, and the progress now and then; ``note`` each number before its iteration.
     """
-    signal.signal(signal.SIGALRM, _over)
+    _notice_timers()
     progress, every = Progress(job), max(200, leaves // 100)
     first: float | None = None
     due = min(every, warm)
@@ -388,6 +390,17 @@ def soak(
             tell(progress)
         if progress.end:
             return
+
+
+def _set_timers(limit: float) -> None:
+    """Seconds of processor time, for a busy machine is no defect; on the clock it may take longer. 0 ends both."""
+    signal.setitimer(signal.ITIMER_PROF, limit)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE * limit)
+
+
+def _notice_timers() -> None:
+    signal.signal(signal.SIGPROF, _over)
+    signal.signal(signal.SIGALRM, _over)
 
 
 def _over(number: int, frame: FrameType | None) -> None:
@@ -510,7 +523,7 @@ class Crew:
         number, now = self._numbers[worker.job], time.monotonic()
         if number != worker.number:
             worker.number, worker.since = number, now
-        elif now - worker.since > 3 * self._arguments.limit + 5 and worker.process.is_alive():
+        elif now - worker.since > 2 * PATIENCE * self._arguments.limit + 5 and worker.process.is_alive():
             os.kill(worker.process.pid, signal.SIGUSR1)  # it prints where it is
             time.sleep(0.5)
             worker.process.kill()
@@ -549,7 +562,7 @@ def show(fuzzer: Fuzzer, number: int) -> int:
     print(f"seed {scene.seed}, {scene.path}, edition {scene.edition}, {scene.leaves} leaves")
     for line in scene.log:
         print(f"  {line.encode('ascii', 'backslashreplace').decode()}")
-    signal.signal(signal.SIGALRM, _over)
+    _notice_timers()
     start = time.perf_counter()
     _, defect = fuzzer.attempt(number)
     print(f"{1000 * (time.perf_counter() - start):.0f} ms")
@@ -570,7 +583,9 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", type=int, metavar="N", help="repeat this iteration and say what is in it")
     parser.add_argument("--jobs", type=int, default=1, help="processes that share the numbers (default: %(default)s)")
     parser.add_argument("--keep-going", action="store_true", help="collect defects instead of ending with the first")
-    parser.add_argument("--limit", type=float, default=10, help="seconds an iteration may take (default: %(default)s)")
+    parser.add_argument(
+        "--limit", type=float, default=10, help="seconds of a processor for an iteration (default: %(default)s)"
+    )
     parser.add_argument(
         "--warm", type=int, default=5000, help="leaves before memory is compared (default: %(default)s)"
     )
