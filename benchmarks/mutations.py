@@ -277,6 +277,7 @@ class Mutator:
             return None
         lines = content.decode("utf-8", "surrogateescape").split("\n")
         for _ in range(count):
+            lines = lines or [""]  # the last one may have been taken away
             (self._yaml if name.endswith((".yaml", ".yml")) else self._line)(lines, path)
         directory[name] = "\n".join(lines).encode("utf-8", "surrogateescape")
         return None
