@@ -336,3 +336,21 @@ def test_a_waiver_for_what_only_deep_finds_is_not_called_unused_without_it(
 def test_the_clauses_that_are_left_to_deep_are_those_of_the_remark() -> None:
     for edition in ("3.0-as-published", "3.0", "4.0-draft"):
         assert deep_clauses(edition) == {("3.3.2", "ranks"), ("3.3.2", "rank_means")}
+
+
+NAMES = (
+    "summary.json", "dlio_config/config.yaml", "dlio_config/overrides.yaml", "training_20260701_110000_metadata.json",
+    "dlio.log", "3_output.json", "7_output.json", "3_per_epoch_stats.json", "7_per_epoch_stats.json",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_file_can_be_deleted_to_silence_it(leaf: Path, name: str) -> None:
+    edit_rank(leaf, "7_output.json", {("3", "au", "block1"): 96.0})
+    assert told(leaf) == [("warning", "ranks")]
+    (leaf / name).unlink()
+    report = check(leaf, Options(deep=True))
+    assert report.tally["3.3.2"]["pass"] == 0
+    severities = {f.severity.value for f in found(leaf)}
+    assert severities
+    assert "info" not in severities
