@@ -579,7 +579,7 @@ class Mutator:
                 (b"", b"x", b"{}", Special(r.choice(SPECIALS)), Locked(), Odd(5, b"", errno.EIO))
             )
         elif r.random() < 0.03:
-            for number in range(3000):
+            for number in range(1000):
                 directory[f"{number}_{name}"] = b""
         else:
             directory[f"{r.randrange(20)}_{name}"] = node

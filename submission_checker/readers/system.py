@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -56,18 +56,31 @@ class SystemFiles:
         return self.description.document
 
 
-def read_description(root: Root, path: str) -> SystemFiles:
-    """The files of the system whose description has (or should have) this path."""
+def read_description(root: Root, path: str, siblings: Mapping[str, Sequence[str]] | None = None) -> SystemFiles:
+    """The files of the system whose description has (or should have) this path.
+
+    ``siblings`` are the names beside it :func:`by_system`, where they are known already.
+    """
     directory, _, file = path.rpartition("/")
     stem = file.removesuffix(DESCRIPTION)
     description = read_content(root.read(path, MAX_YAML_BYTES), path)
     pdf = _document(root, f"{directory}/{stem}{DOCUMENT}")
     yaml = Companion(clean(path), description.document.state, description.document.detail)
     if "missing" in (yaml.state, pdf.state):
-        names = _names(root, directory)
+        names = (by_system(_names(root, directory)) if siblings is None else siblings).get(stem, ())
         yaml = _misnamed(yaml, directory, stem, DESCRIPTION_LIKE, names)
         pdf = _misnamed(pdf, directory, stem, (DOCUMENT,), names)
     return SystemFiles(clean(stem), description, yaml, pdf)
+
+
+def by_system(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    """Names in a directory of descriptions, by the system that they are meant for."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        for ending in (*DESCRIPTION_LIKE, DOCUMENT):
+            if name.lower().endswith(ending):
+                found.setdefault(name[: -len(ending)], []).append(name)
+    return found
 
 
 def _names(root: Root, directory: str) -> list[str]:
@@ -85,7 +98,7 @@ def _misnamed(
     if companion.state != "missing":
         return companion
     for name in names:
-        if name.startswith(stem) and name[len(stem) :].lower() in endings:
+        if name[len(stem) :].lower() in endings:
             return Companion(clean(f"{directory}/{name}"), "misnamed", f"it is named {clean(name)}")
     return companion
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from mlpstorage.results.files import Root
@@ -13,7 +13,7 @@ from rules.facts.system import System
 from rules.facts.systems import SharedDocument, SystemsDirectory, SystemsEntry
 
 from ..discovery import RESULTS, SYSTEMS, Listing, SubmitterDirectory
-from .system import DESCRIPTION, DESCRIPTION_LIKE, DOCUMENT, Results, read_description, system_facts
+from .system import DESCRIPTION, DESCRIPTION_LIKE, DOCUMENT, Results, by_system, read_description, system_facts
 
 _NOTES = ".md"
 _MAX_ENTRIES = 50
@@ -39,8 +39,7 @@ def read_systems_directory(root: Root, listing: Listing, submitter: SubmitterDir
     sheet.put("entries", list(_strays(path, directories, files)), source)
     sheet.put("documents", list(_documents(root, path, files)), source)
     state: Results = "absent" if submitter.results is not None else "no_directory"
-    stems = sorted({stem for name in (*directories, *files) if (stem := _stem(name))})
-    below = list(_unused(root, path, stems, with_results, state))
+    below = list(_unused(root, path, by_system((*directories, *files)), with_results, state))
     return sheet.build(SystemsDirectory, clean(path), below)
 
 
@@ -52,11 +51,12 @@ def _stem(name: str) -> str:
     return ""
 
 
-def _unused(root: Root, path: str, stems: Iterable[str], used: Collection[str], state: Results) -> Iterable[System]:
+def _unused(
+    root: Root, path: str, described: Mapping[str, Sequence[str]], used: Sequence[str], state: Results
+) -> Iterable[System]:
     """Systems that are described and have no results."""
-    for stem in stems:
-        if stem not in used:
-            yield system_facts(read_description(root, f"{path}/{stem}{DESCRIPTION}"), (), state)
+    for stem in sorted(described.keys() - {"", *used}):
+        yield system_facts(read_description(root, f"{path}/{stem}{DESCRIPTION}", described), (), state)
 
 
 def _strays(path: str, directories: Iterable[str], files: Iterable[str]) -> Iterable[SystemsEntry]:
