@@ -26,7 +26,9 @@ def last_words(lines: Iterable[str]) -> str:
         else:
             left.pop(path, None)
     if left:
-        what = f"not checked are {len(left)} of {total} systems and code images:\n" + "".join(f"  {path}\n" for path in left)
+        what = f"not checked are {len(left)} of {total} systems and code images:\n" + "".join(
+            f"  {path}\n" for path in left
+        )
     elif total:
         what = "all was checked, but what is written of the report may be cut off\n"
     else:

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from trees import DELETE, PDF, Tree, combined, pair, set_pointer
 
+from mlpstorage.results.roots.local import LocalRoot
 from submission_checker.report import CheckReport
 from submission_checker.scan import Options, check
 
@@ -250,6 +251,20 @@ def test_many_strays_are_few_findings(tmp_path: Path) -> None:
     strays = [f for f in check(tree.root, Options()).findings if f.clause == "stray_file"]
     assert len(strays) == 51
     assert "and 250 more" in {finding.item for finding in strays}
+
+
+def test_a_directory_of_many_descriptions_is_listed_a_few_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Listing it for each of them would take time with the square of their number."""
+    tree = pair(tmp_path / "tree")
+    for number in range(100):
+        (systems(tree) / f"unused-{number}.yaml").write_bytes(b"")
+    listed: list[str] = []
+    real = LocalRoot.list
+    monkeypatch.setattr(LocalRoot, "list", lambda self, path: listed.append(path) or real(self, path))
+    assert len([f for f in check(tree.root, Options()).findings if "unused-" in f.path]) >= 100
+    assert listed.count("closed/acme/systems") < 5
 
 
 def test_a_submitter_without_results_is_no_finding_on_each_description(tmp_path: Path) -> None:
