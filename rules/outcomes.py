@@ -234,5 +234,6 @@ def _cause_finding(cause: str, asked: list[OpenQuestion]) -> Finding:
         message=f"cannot be decided: {', '.join(facts)} not known ({place + ': ' if place else ''}{why})",
         remedy=_REMEDIES.get(absence.reason, "Supply what is missing."),
         opens=tuple(rule for rule in rules if rule != first.rule),
-        fingerprint=fingerprint("undetermined", cause),
+        # What no file states (a row that a table lacks) may be missing at several places.
+        fingerprint=fingerprint("undetermined", cause, *(() if absence.path else (first.path,))),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal, get_args
 
 from mlpstorage.results import layout
@@ -137,7 +136,7 @@ def _description(sheet: FactSheet, root: Root, parts: list[str]) -> None:
     if not document.ok:
         sheet.put("gateways_named", document.absence())
         return
-    text = json.dumps(document.data, default=str).lower()
+    text = str(document.data).lower()
     named = [word for word in reference_rows("kvcache-gateways") if word in text]
     sheet.put("gateways_named", named, document.source())
 

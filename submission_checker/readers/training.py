@@ -25,6 +25,7 @@ from .training_run import (
     RunReader,
     accelerator_of,
     directory_model,
+    division_of,
     extremes,
     model_of,
     ratio,
@@ -132,8 +133,7 @@ def _common(sheet: FactSheet, files: TrainingDocuments) -> Found[str]:
     """Facts that sizing and generation share; gives the accelerator, which a generation does not have."""
     leaf, model, accelerator = files.leaf, model_of(files), accelerator_of(files)
     sheet.put("name", clean(leaf.name), Source(files.path))
-    division = files.metadata.text("/args/mode")
-    put(sheet, "division", Reading(leaf.division, Source(files.path)) if leaf.division else division)
+    put(sheet, "division", division_of(files))
     put(sheet, "recorded_division", recorded_division(files.metadata))
     put(sheet, "model", model)
     found = files.metadata.text("/args/data_dir")

@@ -76,20 +76,10 @@ class RunReader:
         return Absence(cause, Reason.NOT_RECORDED, self.metadata.path, "", detail)
 
     def _identity(self) -> None:
-        leaf = self.files.leaf
-        self.sheet.put("name", clean(leaf.name), Source(self.path))
-        recorded = recorded_division(self.metadata)
-        known = isinstance(recorded, Reading) and recorded.value in (*layout.DIVISIONS, "whatif")
-        if leaf.division:
-            self.sheet.put("division", leaf.division, Source(self.path))
-        elif isinstance(recorded, Reading) and not known:
-            self.sheet.put(
-                "division", self.metadata.invalid(recorded.source.pointer, f"{recorded.value!r} is not a division")
-            )
-        else:
-            self._put("division", recorded)
+        self.sheet.put("name", clean(self.files.leaf.name), Source(self.path))
+        self._put("division", division_of(self.files))
         self._put("directory_model", directory_model(self.files))
-        self._put("recorded_division", recorded)
+        self._put("recorded_division", recorded_division(self.metadata))
         verdict = self.metadata.text("/verification")
         if self.metadata.ok and "verification" in self.metadata.data and self.metadata.data["verification"] is None:
             verdict = Reading("none", self.metadata.source("/verification"))
@@ -429,6 +419,16 @@ def extremes(files: TrainingDocuments, index: Literal[0, 1]) -> Found[tuple[floa
     if not known:
         return files.metadata.invalid(pointer, "no entry states it")
     return Reading((min(known), max(known)), found.source)
+
+
+def division_of(files: TrainingDocuments) -> Found[str]:
+    """The division that the leaf lies in; outside any tree the one that it states."""
+    if files.leaf.division:
+        return Reading(files.leaf.division, Source(files.path))
+    recorded = recorded_division(files.metadata)
+    if isinstance(recorded, Reading) and recorded.value not in (*layout.DIVISIONS, "whatif"):
+        return files.metadata.invalid(recorded.source.pointer, f"{recorded.value!r} is not a division")
+    return recorded
 
 
 def ratio(files: TrainingDocuments, index: Literal[0, 1]) -> Found[float]:

@@ -318,6 +318,13 @@ def test_a_lone_leaf_is_read_by_its_metadata(tmp_path: Path) -> None:
     assert [f for f in report.findings if f.severity.value == "error" and f.rule.startswith(("6.", "X6."))] == []
 
 
+def test_a_key_of_the_description_that_is_no_text_is_no_fault(tmp_path: Path) -> None:
+    tree, _ = legal(tmp_path / "tree")
+    with (tree.root / "closed" / "acme" / "systems" / "fast-1.yaml").open("a") as file:
+        file.write("2026-07-01: 1\n1: 2\n")
+    assert not check(tree.root, Options()).faults
+
+
 def test_an_open_tree_alone_is_judged(tmp_path: Path) -> None:
     tree, _ = legal(tmp_path / "tree", "open")
     report = check(tree.root, Options())

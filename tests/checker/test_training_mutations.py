@@ -664,6 +664,15 @@ def test_memories_that_no_host_has_break_nothing(tree: TrainingTree, sizes: tupl
     assert not check(tree.root, Options()).faults
 
 
+@pytest.mark.parametrize("command", ["run", "datagen", "datasize"])
+def test_a_lone_leaf_of_no_division_is_no_fault(tree: TrainingTree, tmp_path: Path, command: str) -> None:
+    leaf = tree.leaves(command)[0] if command != "run" else tree.runs[0]
+    leaf.edit("metadata", {"/args/mode": "closedclosed"})
+    alone = tmp_path / "alone" / leaf.path.name
+    shutil.copytree(leaf.path, alone)
+    assert not check(alone, Options()).faults
+
+
 def test_a_run_used_the_code_that_the_tool_had_validated(tree: TrainingTree) -> None:
     used, other = "0f" * 16, "1e" * 16
     for leaf in tree.root.glob("*/*/results/*/training/*/run/*"):

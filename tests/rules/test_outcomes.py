@@ -92,6 +92,13 @@ def test_a_name_that_a_table_lacks_is_told_with_its_fact_its_place_and_the_names
     assert "b200" in finding.message.partition("there are: ")[2]
 
 
+def test_what_no_file_states_is_another_finding_at_each_place():
+    found = [rules.conclude([evaluate(run(path=path, accelerator="nope"))]).findings for path in ("a", "b")]
+    one, other = ({f.fingerprint for f in findings if f.outcome == "undetermined"} for findings in found)
+    assert one
+    assert not one & other
+
+
 def test_a_placeholder_is_an_info_and_once_a_leaf():
     absent = Absence("placeholder:leaf", Reason.PLACEHOLDER, "leaf/0_per_epoch_stats.json", detail="pruned")
     subject = run().model_copy(update={"checkpoints_written": absent, "checkpoints_read": absent})
