@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -28,3 +29,11 @@ class Packed(Generic[T]):
         """An equal value."""
         found: T = pickle.loads(zlib.decompress(self.data))  # noqa: S301 - written by this program, in this run
         return found
+
+
+def give_back() -> None:
+    """Return freed memory to the system before more of another kind is asked for, where the C library can do so."""
+    import ctypes
+
+    with suppress(OSError, AttributeError):  # only the GNU library has it
+        ctypes.CDLL(None).malloc_trim(0)

@@ -32,7 +32,7 @@ from .discovery import (
 )
 from .executors import Executor, Look, Processes, WorkerLostError
 from .location import Location, locate
-from .packed import Packed
+from .packed import Packed, give_back
 from .readers import code_images, structure, tree
 from .readers.code_evidence import Captured, CodeEvidence, LeafCode, capture, read_leaf_code
 from .readers.families import DEEP_FAMILIES, FAMILIES, Family, family_of_leaf
@@ -137,6 +137,7 @@ def _checked(
         findings.append(Packed.of(part.findings))
         if found is not None:
             found(part.findings)
+    give_back()  # what the parsing of large files took
     report.findings = [finding for packed in findings for finding in packed.value()]
     if not (report.submitters or report.leaves or report.faults or report.findings or report.unreadable):
         raise NothingToCheckError(f"{clean(location.given)}: it holds no run{_because(report.remarks)}")
