@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from mlpstorage.results import layout
@@ -18,7 +19,7 @@ from mlpstorage.results.document import (
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived import kv_cache as derived
-from rules.derived.checkpointing import normal_path, parse_hosts
+from rules.derived.checkpointing import canonical, normal_path, parse_hosts
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.kv_cache import (
     Division,
@@ -34,7 +35,7 @@ from rules.tables import reference_rows
 from ..discovery import Leaf, WorkloadDirectory
 from .checkpointing import recorded_division
 from .checkpointing_files import as_words
-from .common import leaf_file, put
+from .common import leaf_file, mapped, put
 from .kv_cache_commands import Command, environment
 from .kv_cache_files import MAX_RANKS, MAX_TRIALS, RunFiles
 from .kv_cache_options import OptionReader
@@ -139,6 +140,11 @@ def _description(sheet: FactSheet, root: Root, parts: list[str]) -> None:
     text = str(document.data).lower()
     named = [word for word in reference_rows("kvcache-gateways") if word in text]
     sheet.put("gateways_named", named, document.source())
+
+
+def _harmless(values: Mapping[str, Any]) -> dict[str, str | None]:
+    """Values in canonical spelling, as they may be shown."""
+    return {name: None if value is None else clean(canonical(value)) for name, value in values.items()}
 
 
 class _RunReader:
@@ -326,7 +332,7 @@ class _RunReader:
         self._put("params", self._or_default(self.metadata.read("/args/params", _as_params), ""))
         self._optional("loops", self.metadata.int("/args/loops"))
         recorded = self.metadata.mapping("/args")
-        self._put("arguments", recorded.map(derived.compare_arguments) if isinstance(recorded, Reading) else recorded)
+        self._put("arguments", mapped(recorded, lambda given: derived.compare_arguments(_harmless(given))))
         self._put("config_file", self._or_default(self.metadata.text("/args/config_file"), ""))
         self._optional("validation_skipped", self.metadata.bool("/args/skip_validation"))
 

@@ -325,6 +325,13 @@ def test_a_key_of_the_description_that_is_no_text_is_no_fault(tmp_path: Path) ->
     assert not check(tree.root, Options()).faults
 
 
+def test_an_argument_is_shown_harmlessly(tmp_path: Path) -> None:
+    tree, leaf = legal(tmp_path / "tree")
+    leaf.edit(leaf.metadata, {"/args/generation_mode": "\u202e\u200bfast"})
+    said = [f.message for f in check(tree.root, Options()).findings if "generation_mode" in f.message]
+    assert said == ["the argument generation_mode was given as \ufffd\ufffdfast; it has no effect in CLOSED"]
+
+
 def test_an_open_tree_alone_is_judged(tmp_path: Path) -> None:
     tree, _ = legal(tmp_path / "tree", "open")
     report = check(tree.root, Options())
