@@ -15,12 +15,19 @@ _HARMFUL = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 def clean(text: str, limit: int = LONG) -> str:
-    """``text`` with each harmful character replaced by U+FFFD, cut at ``limit`` characters."""
+    """``text`` with each harmful character replaced by U+FFFD and each kind of space by the plain one, cut at ``limit``
+    characters.
+    """
     if len(text) > limit:
         text = f"{text[:limit]}... ({len(text)} characters)"
     if text.isascii() and text.isprintable():
         return text
-    return "".join("\ufffd" if unicodedata.category(char) in _HARMFUL else char for char in text)
+    return "".join(map(_harmless, text))
+
+
+def _harmless(char: str) -> str:
+    category = unicodedata.category(char)
+    return "\ufffd" if category in _HARMFUL else " " if category == "Zs" else char
 
 
 def shorten(value: Any) -> str:
