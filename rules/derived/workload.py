@@ -268,7 +268,7 @@ def _durations(sheet: FactSheet, path: str, ordered: Sequence[Invocation]) -> No
     begin = _first_available(first_write, _earliest(i.times.summary_start for i in writers))
     end = _first_available(last_read, _latest(i.times.summary_end for i in readers))
     _put_span(sheet, "total_seconds", begin, end)
-    if not any(i in readers for i in writers):
+    if not {id(i) for i in writers} & {id(i) for i in readers}:
         last_write = _first_available(last_write, _latest(i.times.summary_end for i in writers))
         first_read = _first_available(first_read, _earliest(i.times.summary_start for i in readers))
     _put_span(sheet, "interval_seconds", last_write, first_read)
