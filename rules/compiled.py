@@ -11,7 +11,7 @@ from .compiler import CompileError, Environment, Expression, Template, Type, Var
 from .entries import Clause, ClausePatch, Rule
 from .facts.base import MODELS, FactInfo, FactModel, Known, Record
 from .memory import Memory
-from .outcomes import Severity
+from .outcomes import Outcome, Severity
 from .subjects import ITEM, ancestors, variables
 from .tables import CELL_TYPES, Table
 
@@ -41,7 +41,7 @@ class CompiledClause:
         self.model = model
         self.divisions = divisions
         self.severity = severity
-        self.met = Memory()
+        self.met: Memory[Outcome] = Memory()
         """What was said of items."""
         self._make_environment = environment
         self._fail = fail

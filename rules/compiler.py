@@ -17,6 +17,7 @@ from cel_expr_python import cel
 from .errors import EvaluationFault
 from .expressions import MACROS, ExpressionError, Node, parse
 from .facts.base import Absence
+from .memory import Memory, comparable
 
 Type = cel.Type
 SCALARS: Mapping[Any, Any] = {str: Type.STRING, int: Type.INT, float: Type.DOUBLE, bool: Type.BOOL}
@@ -77,7 +78,7 @@ class Expression:
         self.type = result_type
         self._program = program
         self._is_bool = self.type == Type.BOOL
-        self._known: dict[tuple[Any, ...], bool] = {}
+        self._known: Memory[bool] = Memory(_MOST_KNOWN)
         """Results by the values of ``reads``: leaves are much alike, and a look-up costs a tenth of an evaluation."""
 
     def evaluate(self, resolve: Resolver) -> Any:
@@ -97,16 +98,11 @@ class Expression:
                 data[name] = value
         if absent or not self._is_bool:
             return self._evaluate(data, absent)
-        try:
-            key = tuple([tuple(value) if type(value) is list else value for value in data.values()])
-            known = self._known.get(key)
-        except TypeError:  # a list of lists
-            return self._evaluate(data, absent)
+        key = tuple([comparable(value) for value in data.values()])
+        known = self._known.get(key)
         if known is None:
             known = self._evaluate(data, absent)
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            self._known[key] = known
+            self._known.keep(key, known)
         return known
 
     def _evaluate(self, data: Mapping[str, Any], absent: Sequence[tuple[str, Absence]]) -> Any:

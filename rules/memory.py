@@ -1,17 +1,19 @@
-"""Outcomes by the values that they followed from.
+"""Results by the values that they followed from.
 
 What a rule says follows from the values that it reads, and from nothing else. The leaves of a round are much alike, so
-that most rules meet the same values again and again; then nothing is evaluated. Only outcomes that carry nothing but
-themselves are kept: a violation has its message and its evidence, an open question its absences.
+that most rules meet the same values again and again; then nothing is evaluated. Of outcomes, only those that carry
+nothing but themselves are kept: a violation has its message and its evidence, an open question its absences.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from .facts.base import Absence, Reason
 from .outcomes import Outcome
+
+T = TypeVar("T")
 
 BARE = frozenset({Outcome.PASS, Outcome.NOT_APPLICABLE})
 """Outcomes that say all there is to say."""
@@ -36,29 +38,30 @@ def comparable(value: Any) -> Any:
     return value
 
 
-class Memory:
-    """Bare outcomes by comparable values."""
+class Memory(Generic[T]):
+    """Results by comparable values, at most ``most`` of them."""
 
-    __slots__ = ("_met",)
+    __slots__ = ("_met", "_most")
 
-    def __init__(self) -> None:
-        self._met: dict[tuple[Any, ...], Outcome] = {}
+    def __init__(self, most: int = _MOST_KEPT) -> None:
+        self._met: dict[tuple[Any, ...], T] = {}
+        self._most = most
 
     def __len__(self) -> int:
         return len(self._met)
 
-    def get(self, key: tuple[Any, ...]) -> Outcome | None:
-        """The outcome that was met with these values; None where there is none, or none can be."""
+    def get(self, key: tuple[Any, ...]) -> T | None:
+        """The result that was met with these values; None where there is none, or none can be."""
         try:
             return self._met.get(key)
         except TypeError:  # a list
             return None
 
-    def keep(self, key: tuple[Any, ...], outcome: Outcome) -> None:
-        """Remember a bare outcome, if that can be."""
-        if len(self._met) >= _MOST_KEPT:
-            self._met.clear()
+    def keep(self, key: tuple[Any, ...], result: T) -> None:
+        """Remember a result, if that can be; one that cannot displaces nothing."""
         try:
-            self._met[key] = outcome
+            if len(self._met) >= self._most and key not in self._met:
+                self._met.clear()
+            self._met[key] = result
         except TypeError:
             return

@@ -10,6 +10,7 @@ from typing import Any
 from .compiled import CompiledClause
 from .facts.base import Absence, FactModel
 from .memory import LONGEST_LIST, Memory, comparable
+from .outcomes import Outcome
 from .subjects import Scope, ancestors, row_key
 
 Signature = tuple[Any, ...]
@@ -60,7 +61,7 @@ class Recall:
             if clause.clause.each:
                 items.setdefault(clause.clause.each, set()).update(clause.item_inputs)
         self._lists = [(name, _getter(attrgetter, sorted(fields))) for name, fields in sorted(items.items())]
-        self.memory = Memory()
+        self.memory: Memory[Outcome] = Memory()
 
     def key(self, scope: Scope, division: str) -> tuple[Any, ...]:
         """All that decides the rule on this subject."""

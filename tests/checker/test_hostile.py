@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import socket
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from trees import Tree, combined, pair
+from trees import Tree, combined, pair, unix_socket
 
 from mlpstorage.results import files
 from mlpstorage.results.document import read_json, read_yaml
@@ -40,17 +39,6 @@ def duplicated(path: Path) -> None:
 def fifo(path: Path) -> None:
     path.unlink()
     os.mkfifo(path)
-
-
-def unix_socket(path: Path) -> None:
-    path.unlink()
-    here = os.getcwd()
-    os.chdir(path.parent)  # socket paths are short
-    try:
-        with socket.socket(socket.AF_UNIX) as server:
-            server.bind(path.name)
-    finally:
-        os.chdir(here)
 
 
 def directory(path: Path) -> None:

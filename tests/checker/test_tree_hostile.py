@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import socket
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from training_trees import RUNS, TrainingTree
-from trees import cases_directory, combined, pair
+from trees import cases_directory, combined, pair, unix_socket
 from vector_database_trees import complete
 
 from mlpstorage.results.roots.local import LocalRoot
@@ -47,16 +46,6 @@ def link_loop(path: Path) -> None:
 
 def fifo(path: Path) -> None:
     os.mkfifo(path)
-
-
-def unix_socket(path: Path) -> None:
-    here = os.getcwd()
-    os.chdir(path.parent)  # socket paths are short
-    try:
-        with socket.socket(socket.AF_UNIX) as server:
-            server.bind(path.name)
-    finally:
-        os.chdir(here)
 
 
 SPECIAL = {"link out of the tree": link_out, "link that loops": link_loop, "FIFO": fifo, "socket": unix_socket}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import socket
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -402,3 +403,15 @@ def opened(root: Path) -> Tree:
     seen = json.loads(leaves[0].metadata.read_text())["system_info"]
     memory_gib = seen["total_memory_bytes"] / seen["num_hosts"] / GIB
     return Tree(root, division, organisation, system, model, leaves, seen["num_hosts"], memory_gib)
+
+
+def unix_socket(path: Path) -> None:
+    """Put a socket there, in the place of a file if there is one."""
+    path.unlink(missing_ok=True)
+    here = os.getcwd()
+    os.chdir(path.parent)  # socket paths are short
+    try:
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(path.name)
+    finally:
+        os.chdir(here)

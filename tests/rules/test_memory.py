@@ -57,7 +57,7 @@ def test_the_reason_of_an_absence_counts_and_its_place_does_not() -> None:
 
 
 def test_what_cannot_be_compared_is_not_remembered() -> None:
-    memory = Memory()
+    memory: Memory[Outcome] = Memory()
     key = (comparable([0] * (LONGEST_LIST + 1)),)
     memory.keep(key, Outcome.PASS)
     assert memory.get(key) is None
@@ -66,8 +66,15 @@ def test_what_cannot_be_compared_is_not_remembered() -> None:
     assert memory.get(short) is Outcome.PASS
 
 
+def test_what_cannot_be_remembered_displaces_nothing() -> None:
+    memory: Memory[Outcome] = Memory(2)
+    for key in ((1,), (2,), ([],)):
+        memory.keep(key, Outcome.PASS)
+    assert len(memory) == 2
+
+
 def test_memory_is_bounded() -> None:
-    memory = Memory()
+    memory: Memory[Outcome] = Memory()
     for number in range(100_000):
         memory.keep((number,), Outcome.PASS)
     assert len(memory) < 10_000
