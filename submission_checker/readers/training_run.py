@@ -134,7 +134,7 @@ class RunReader:
         self._put("num_files_eval", self.summary.int("/num_files_eval"))
         self._put("subfolders", self.files.subfolders())
         samples = self.files.positive_int("dataset.num_samples_per_file")
-        self._put("samples_per_file", first_of(samples, self.summary.int("/num_samples_per_file")))
+        self._put("samples_per_file", first_of(samples, _at_least_one(self.summary.int("/num_samples_per_file"))))
         self._put("record_length", self.files.record_length())
         self._put("batch_size", self.files.positive_int("reader.batch_size"))
         self._put("configured_epochs", self.files.positive_int("train.epochs"))
@@ -167,7 +167,7 @@ class RunReader:
     def _memory(self) -> None:
         """3.1.2: the measured memory of all clients, the larger of two measurements; else what was declared."""
         summed = self.summary.read("/host_memory_GB", _sum_of_memory)
-        collected = self.metadata.int("/system_info/total_memory_bytes")
+        collected = _at_least_one(self.metadata.int("/system_info/total_memory_bytes"))
         seen = self.metadata.int("/system_info/num_hosts")
         hosts = self._value("num_hosts")
         if isinstance(collected, Absence) and collected.reason is Reason.KEY_ABSENT:
