@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from typing import Any
 
-from .compiler import CompileError, Environment, Expression, Template, Type, Variable, cel_type
+from .compiler import CompileError, Declarations, Environment, Expression, Template, Type, Variable, cel_type
 from .entries import Clause, ClausePatch, Rule
 from .facts.base import MODELS, FactInfo, FactModel, Known, Record
 from .memory import Memory
@@ -221,6 +221,8 @@ class Compiler:
         self._tables = tables
         self._fold = fold
         self._environments: dict[tuple[type[FactModel], type[Record] | None], Environment] = {}
+        self._clauses: list[CompiledClause] = []
+        self._declarations = Declarations(self._all_variables)
 
     def clauses_of(self, rule: Rule) -> dict[str, Clause]:
         """The rule's clauses in this edition, patched by its variant."""
@@ -280,12 +282,21 @@ class Compiler:
                 raise fail(f"no severity for edition {self.edition}", "severity", 0)
             severity = severity[self.edition]
         divisions = tuple(clause.divisions or rule.divisions)
-        return CompiledClause(key, clause, MODELS[subject], divisions, severity, self._environment, fail)
+        made = CompiledClause(key, clause, MODELS[subject], divisions, severity, self._environment, fail)
+        self._clauses.append(made)
+        return made
 
     def _environment(self, model: type[FactModel], item: type[Record] | None) -> Environment:
         if (model, item) not in self._environments:
-            self._environments[model, item] = Environment(variables(model, item, self._tables))
+            known = variables(model, item, self._tables)
+            self._environments[model, item] = Environment(known, self._declarations)
         return self._environments[model, item]
+
+    def _all_variables(self) -> Iterator[Mapping[str, Variable]]:
+        """The names that the clauses of the section may read."""
+        sound = (clause for clause in self._clauses if clause.clause.each in ("", *fact_infos(clause.model)))
+        for model, item in dict.fromkeys((clause.model, clause.item) for clause in sound):
+            yield self._environment(model, item).variables
 
 
 def patched(clause: Clause, patch: ClausePatch | None) -> Clause:

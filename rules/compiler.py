@@ -7,7 +7,7 @@ that its fact can never have, is an error here, when the rules load.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple, get_args, get_origin
@@ -119,11 +119,36 @@ class Expression:
         return result.plain_value()
 
 
+class Declarations:
+    """What CEL knows of names. Making one costs more than compiling ten texts, so that environments share it."""
+
+    def __init__(self, sets: Callable[[], Iterable[Mapping[str, Variable]]]) -> None:
+        """``sets`` are asked for when the first text is compiled. Of names with two types, CEL learns none."""
+        self._sets = sets
+
+    @cached_property
+    def types(self) -> Mapping[str, Any]:
+        """CEL type by name."""
+        found: dict[str, Any] = {}
+        for variables in self._sets():
+            for name, variable in variables.items():
+                if found.setdefault(name, variable.type) != variable.type:
+                    found[name] = None
+        return {name: kind for name, kind in found.items() if kind is not None}
+
+    @cached_property
+    def cel(self) -> Any:
+        """The environment of the CEL library."""
+        return cel.NewEnv(variables=self.types)
+
+
 class Environment:
     """The names that one clause may read. ``compile`` checks a text against them."""
 
-    def __init__(self, variables: Mapping[str, Variable]) -> None:
-        self._variables = variables
+    def __init__(self, variables: Mapping[str, Variable], shared: Declarations | None = None) -> None:
+        """``shared`` may know more names than this one; it is used if it knows all of these."""
+        self.variables = variables
+        self._shared = shared
         self._compiled: dict[str, Expression] = {}
         self._wider: dict[tuple[str, str], Environment] = {}
 
@@ -131,20 +156,22 @@ class Environment:
         """An environment that knows this name as well."""
         key = (name, variable.type.name())
         if key not in self._wider:
-            self._wider[key] = Environment({**self._variables, name: variable})
+            self._wider[key] = Environment({**self.variables, name: variable})
         return self._wider[key]
 
     @cached_property
     def _roots(self) -> frozenset[str]:
-        return frozenset(name.partition(".")[0] for name in self._variables)
+        return frozenset(name.partition(".")[0] for name in self.variables)
 
     @cached_property
     def _env(self) -> Any:
-        return cel.NewEnv(variables={name: variable.type for name, variable in self._variables.items()})
+        if self._shared is not None and self.variables.keys() <= self._shared.types.keys():
+            return self._shared.cel
+        return Declarations(lambda: [self.variables]).cel
 
     def variable(self, name: str) -> Variable | None:
         """The declared variable of this name."""
-        return self._variables.get(name)
+        return self.variables.get(name)
 
     def compile(self, text: str, expected: Any = None) -> Expression:
         """Compile and type-check. ``expected`` is the CEL type that the result must have. Raises CompileError."""
@@ -156,8 +183,8 @@ class Environment:
         return expression
 
     def _compile(self, text: str) -> Expression:
-        if text in self._variables:
-            return Expression(text, Node("name", text, 0, len(text)), (text,), self._variables[text].type, None)
+        if text in self.variables:
+            return Expression(text, Node("name", text, 0, len(text)), (text,), self.variables[text].type, None)
         try:
             tree = parse(text)
         except ExpressionError as error:
@@ -168,7 +195,7 @@ class Environment:
         except RuntimeError as error:
             raise self._readable(str(error)) from error
         reads = tuple(sorted(set(tree.names())))
-        unknown = [name for name in reads if name not in self._variables]
+        unknown = [name for name in reads if name not in self.variables]
         if unknown:
             raise CompileError(f"not a declared fact: {', '.join(unknown)}")
         expression = Expression(text, tree, reads, program.return_type(), program)
@@ -200,7 +227,7 @@ class Environment:
         left, right = node.children
         if left.kind == "literal":
             left, right = right, left
-        variable = self._variables.get(left.text) if left.kind == "name" else None
+        variable = self.variables.get(left.text) if left.kind == "name" else None
         if variable is None or not variable.choices:
             return
         literals = right.children if right.kind == "list" else (right,)
