@@ -178,22 +178,28 @@ def ranks_per_host(hosts: Sequence[tuple[str, int | None]], processes: int) -> l
     even = [processes // count + (1 if index < processes % count else 0) for index in range(count)]
     if count == 1:
         return [processes]
-    limits = [slots if slots is not None else even[index] for index, (_, slots) in enumerate(hosts)]
-    placed = [0] * count
-    left = processes
-    level = 0
-    while left and any(limit > level for limit in limits):
-        open_hosts = [index for index, limit in enumerate(limits) if limit > level]
-        step = min(limits[index] for index in open_hosts) - level
-        step = min(step, max(1, left // len(open_hosts)))
-        for index in open_hosts:
-            take = min(step, left)
-            placed[index] += take
-            left -= take
-        level += step
-    for index in range(left):
-        placed[index % count] += 1
-    return placed
+    limits = [max(0, slots) if slots is not None else even[index] for index, (_, slots) in enumerate(hosts)]
+    level = _level(limits, processes)
+    placed = [min(limit, level) for limit in limits]
+    left = processes - sum(placed)
+    for index, limit in enumerate(limits):
+        if left and limit > level:
+            placed[index] += 1
+            left -= 1
+    each, more = divmod(left, count)
+    return [ranks + each + (1 if index < more else 0) for index, ranks in enumerate(placed)]
+
+
+def _level(limits: Sequence[int], processes: int) -> int:
+    """Whole rounds of round robin: the most ranks that each host can get, up to its limit, if all get as many."""
+    placed = level = 0
+    for full, limit in enumerate(sorted(limits)):
+        still_open = len(limits) - full
+        if placed + (limit - level) * still_open > processes:
+            return level + (processes - placed) // still_open
+        placed += (limit - level) * still_open
+        level = limit
+    return level
 
 
 def normal_path(path: str) -> str:

@@ -52,7 +52,7 @@ def min_ranks_per_host(
     if block is not None and num_hosts > 1:
         rest = count - block * (num_hosts - 1)
         return Reading(max(0, min(block, rest)), metadata.source("/executed_command"))
-    return Reading(min(ranks_per_host(hosts.value, min(count, 10**7))), hosts.source)
+    return Reading(min(ranks_per_host(hosts.value, count)), hosts.source)
 
 
 def _placed_by_user(metadata: Document) -> bool:

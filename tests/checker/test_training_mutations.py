@@ -490,6 +490,16 @@ def test_host_facts_of_some_hosts_only_are_no_measurement(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    ("memory", "told"),
+    [("540629008384", set()), (0, {("3.1.2", "warning", "?")}), (-540629008384, {("3.1.2", "warning", "?")})],
+)
+def test_a_memory_below_one_byte_is_no_measurement(tree: TrainingTree, memory: object, told: set[object]) -> None:
+    """The other measurement counts, and that the two agree cannot be told."""
+    edit("metadata", {"/system_info/total_memory_bytes": memory})(tree)
+    assert set(findings(tree)) == told
+
+
+@pytest.mark.parametrize(
     "params",
     [["train.epochs=5"], [["train.epochs=5"]], "train.epochs=5", ["train.epochs=a=b=c"]],
     ids=["list", "nested", "text", "several equals signs"],

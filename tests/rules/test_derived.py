@@ -87,6 +87,27 @@ def test_placement(hosts, processes, ranks):
     assert ranks_per_host(parse_hosts(hosts), processes) == ranks
 
 
+def one_by_one(limits, processes):
+    """Round robin as it is described: to each host that is not full in turn; what is left, to all in turn."""
+    placed = [0] * len(limits)
+    turns = [index for level in range(max(limits)) for index, limit in enumerate(limits) if limit > level]
+    for index in (turns + list(range(len(limits))) * processes)[:processes]:
+        placed[index] += 1
+    return placed
+
+
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=8), st.integers(0, 99))
+def test_placement_is_round_robin(slots, processes):
+    hosts = [(f"h{index}", count) for index, count in enumerate(slots)]
+    assert ranks_per_host(hosts, processes) == one_by_one(slots, processes)
+
+
+def test_placement_takes_no_longer_for_a_count_that_nobody_has():
+    placed = ranks_per_host([(f"h{index}", index) for index in range(10_000)], 2**62)
+    assert sum(placed) == 2**62
+    assert max(placed) - min(placed) <= 10_000
+
+
 @given(
     st.lists(st.one_of(st.none(), st.integers(1, 600)), min_size=1, max_size=40),
     st.integers(0, 2048),
