@@ -86,32 +86,33 @@ class Evaluator:
     def evaluate(self, division: str) -> Evaluation:
         """Judge in one division."""
         said = _Said(division)
-        tally: dict[str, Counter[str]] = {}
         outcomes: list[tuple[str, str, Outcome]] = []
         for rule in self._rules:
             for model in rule.by_subject:
-                for scope in self._scopes.get(model, ()):
-                    outcome = self._outcome(rule, model, scope, said)
-                    outcomes.append((scope.chain[0].path, rule.id, outcome))
-                    if rule.id not in tally:
-                        tally[rule.id] = Counter()
-                    tally[rule.id][outcome] += 1
+                scopes = self._scopes.get(model)
+                if scopes:
+                    recall = self._recall(rule, model, scopes[0])
+                    for scope in scopes:
+                        outcomes.append((scope.chain[0].path, rule.id, self._outcome(rule, recall, scope, said)))
         return Evaluation(
             division,
             tuple(sorted(said.findings.values(), key=lambda finding: finding.sort_key)),
             tuple(said.questions),
             tuple(said.deferred.values()),
-            tally,
             said.explained,
             tuple(self._faults),
             tuple(outcomes),
         )
 
-    def _outcome(self, rule: CompiledRule, model: type[FactModel], scope: Scope, said: _Said) -> Outcome:
-        """What the rule says of one subject, remembered if that is all there is to say; the rest goes to ``said``."""
+    def _recall(self, rule: CompiledRule, model: type[FactModel], scope: Scope) -> Recall:
+        """What the rule said of such subjects; ``scope`` is one of them."""
         recall = self._recalls.get((rule.id, model))
         if recall is None:
             recall = self._recalls[rule.id, model] = Recall(rule.by_subject[model], scope)
+        return recall
+
+    def _outcome(self, rule: CompiledRule, recall: Recall, scope: Scope, said: _Said) -> Outcome:
+        """What the rule says of one subject, remembered if that is all there is to say; the rest goes to ``said``."""
         key = recall.key(scope, said.division)
         outcome = recall.memory.get(key)
         if outcome is None:

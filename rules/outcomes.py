@@ -114,6 +114,10 @@ class OpenQuestion:
     path: str
 
 
+Tally = dict[str, Counter[str]]
+"""Rule id to how often each outcome occurred."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """Everything that one evaluation of a subject (and what is below it) gave in one division."""
@@ -122,14 +126,19 @@ class Evaluation:
     findings: tuple[Finding, ...]
     open_questions: tuple[OpenQuestion, ...]
     deferred: tuple[Deferred, ...]
-    tally: Mapping[str, Counter[str]]
-    """Rule id to how often each outcome occurred, one count a subject."""
     explained: Mapping[str, str]
     """Cause id to the fingerprint of the finding that owns it."""
     faults: tuple[str, ...] = ()
     """Defects of rules that were met, each with rule and clause; what they left unjudged counts as undetermined."""
     outcomes: tuple[tuple[str, str, Outcome], ...] = ()
-    """Path of a subject, rule id and outcome, for each subject that a rule judged: what the tally counts."""
+    """Path of a subject, rule id and outcome, for each subject that a rule judged."""
+
+    @property
+    def tally(self) -> Tally:
+        """How often each outcome occurred, one count a subject."""
+        found: Tally = {}
+        count_outcomes(found, self.outcomes)
+        return found
 
     @property
     def violates(self) -> bool:
@@ -153,7 +162,7 @@ class Report:
     """Findings of many evaluations in report order, and the totals."""
 
     findings: list[Finding] = field(default_factory=list)
-    tally: dict[str, Counter[str]] = field(default_factory=dict)
+    tally: Tally = field(default_factory=dict)
 
     @property
     def checks(self) -> Counter[str]:
@@ -162,6 +171,24 @@ class Report:
         for counts in self.tally.values():
             total.update(counts)
         return total
+
+
+def count_outcomes(tally: Tally, outcomes: Iterable[tuple[str, str, Outcome]]) -> None:
+    """Count outcomes, as an evaluation has them."""
+    for _, rule, outcome in outcomes:
+        counts = tally.get(rule)
+        if counts is None:
+            counts = tally[rule] = Counter()
+        counts[outcome] += 1
+
+
+def add_tally(tally: Tally, more: Tally) -> None:
+    """Add the counts of ``more``, which is used up."""
+    for rule, counts in more.items():
+        known = tally.setdefault(rule, counts)
+        if known is not counts:
+            for outcome, number in counts.items():
+                known[outcome] += number
 
 
 def fingerprint(*parts: str) -> str:
@@ -194,8 +221,7 @@ def conclude(evaluations: Iterable[Evaluation]) -> Report:
         explained.update(evaluation.explained)
         for question in evaluation.open_questions:
             questions.setdefault(question.absence.cause, []).append(question)
-        for rule, counts in evaluation.tally.items():
-            report.tally.setdefault(rule, Counter()).update(counts)
+        count_outcomes(report.tally, evaluation.outcomes)
     opens: dict[str, set[str]] = {}
     for cause, asked in questions.items():
         if cause in explained:

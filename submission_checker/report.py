@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mlpstorage.results.layout import COMMAND, DIVISIONS, FAMILY_LEVELS
 from mlpstorage.results.text import clean
 from rules import Finding, Outcome, Report, load_edition
-from rules.outcomes import WORST_FIRST
+from rules.outcomes import WORST_FIRST, Tally
 
 from .discovery import RESULTS, SYSTEMS
 
@@ -125,7 +125,7 @@ class CheckReport:
     caution: str = ""
     """What a reader must know about the edition."""
     findings: list[Finding] = field(default_factory=list)
-    tally: dict[str, Counter[str]] = field(default_factory=dict)
+    tally: Tally = field(default_factory=dict)
     """Rule id to how often it passed, was violated, did not apply, could not be decided."""
     remarks: list[str] = field(default_factory=list)
     """What was passed over on purpose, and why."""

@@ -19,6 +19,7 @@ from rules import Finding, Severity
 from rules.evaluate import NOT_GIVEN, SUBMISSION
 from rules.facts import FactModel
 from rules.facts.base import Absence, Reason
+from rules.outcomes import Tally, add_tally
 
 from .discovery import (
     Leaf,
@@ -66,7 +67,7 @@ class Part:
     """What the check of one system (or lone directory) gave. Small, for it travels between processes."""
 
     findings: list[Finding] = field(default_factory=list)
-    tally: dict[str, Counter[str]] = field(default_factory=dict)
+    tally: Tally = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     runs: int = 0
@@ -303,8 +304,7 @@ def _judge(part: Part, subjects: Iterable[FactModel], division: str, options: Op
         part.faults.extend(Fault(facts.path, clean(fault, 500)) for fault in evaluation.faults)
     concluded = rules.conclude(evaluations)
     part.findings.extend(concluded.findings)
-    for rule, counts in concluded.tally.items():
-        part.tally.setdefault(rule, Counter()).update(counts)
+    add_tally(part.tally, concluded.tally)
 
 
 def _expected(absence: Absence) -> bool:
@@ -375,8 +375,7 @@ def _add(report: CheckReport, part: Part) -> None:
     add_states(report.states, part.states)
     for place, ids in part.open_rules.items():
         report.open_rules.setdefault(place, set()).update(ids)
-    for rule, counts in part.tally.items():
-        report.tally.setdefault(rule, Counter()).update(counts)
+    add_tally(report.tally, part.tally)
 
 
 def select(report: CheckReport, selection: Selection) -> None:
