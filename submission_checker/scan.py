@@ -33,6 +33,7 @@ from .discovery import (
 )
 from .executors import Executor, Look, Processes, WorkerLostError
 from .location import Location, locate
+from .outline import outline
 from .packed import Packed, give_back
 from .readers import code_images, structure, tree
 from .readers.code_evidence import Captured, CodeEvidence, LeafCode, capture, read_leaf_code
@@ -129,7 +130,7 @@ def _checked(
         tasks = [_Task(path, _IMAGE_WEIGHT) for path in images]
         tasks += [_Task(system.path, system.weight, Packed.of(system)) for system in listing.systems]
         results = (executor or Processes(1)).run(work, tasks, look)
-        parts = _with_tree(_lost_told(results), location.root, options, Packed.of(listing))
+        parts = _with_tree(_lost_told(results), location.root, options, Packed.of(outline(listing)))
         del listing, tasks
     else:
         parts = iter([check_lone(location.root, "/".join(location.scope), location.kind, options)])

@@ -21,7 +21,6 @@ from .common import put
 
 ANY = "any"
 """Accelerator of a comparability class that holds results of each."""
-RESULTS_TABLE = "results.json"
 
 
 def submitter_facts(
@@ -168,7 +167,7 @@ class _SubmissionReader:
     # The roll-up table.
 
     def _rollup(self, sheet: FactSheet) -> None:
-        path = f"{self._submitter.path}/{RESULTS}/{RESULTS_TABLE}"
+        path = f"{self._submitter.path}/{RESULTS}/{layout.RESULTS_JSON}"
         at = Source(clean(path))
         rollup = self._public_ids(path)
         exists = not (isinstance(rollup, Absence) and rollup.reason is Reason.MISSING_FILE)
@@ -197,8 +196,8 @@ class _SubmissionReader:
                 for workload in system.workloads:
                     places = {workload.path: workload.files, **{level.path: level.files for level in workload.levels}}
                     for place, files in places.items():
-                        if RESULTS_TABLE in files:
-                            yield f"{place}/{RESULTS_TABLE}"
+                        if layout.RESULTS_JSON in files:
+                            yield f"{place}/{layout.RESULTS_JSON}"
 
     def _public_ids(self, path: str) -> set[str] | Absence:
         """The Public IDs of a table, without blank ones."""

@@ -1,0 +1,37 @@
+"""What is kept of a listing for the rules on the tree and on submissions, which come last: places, not every name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mlpstorage.results import provenance
+from mlpstorage.results.layout import RESULTS_JSON
+
+from .discovery import Leaf, Listing, SystemDirectory, WorkloadDirectory
+
+_ASKED_FOR = frozenset({provenance.FILE, RESULTS_JSON})
+"""Names of files that those rules look for below systems."""
+
+
+def outline(listing: Listing) -> Listing:
+    """The listing without the names of files that nobody will ask for. The systems as they were are needed before."""
+    return replace(listing, systems=[_system(system) for system in listing.systems])
+
+
+def _system(system: SystemDirectory) -> SystemDirectory:
+    return replace(system, workloads=tuple(map(_workload, system.workloads)), misplaced=(), obstacles=())
+
+
+def _workload(workload: WorkloadDirectory) -> WorkloadDirectory:
+    levels = (replace(level, files=_asked_for(level.files), leaves=(), strays=()) for level in workload.levels)
+    return replace(
+        workload, leaves=tuple(map(_leaf, workload.leaves)), levels=tuple(levels), files=_asked_for(workload.files)
+    )
+
+
+def _leaf(leaf: Leaf) -> Leaf:
+    return Leaf(leaf.path, _asked_for(leaf.files), workload=leaf.workload, command=leaf.command)
+
+
+def _asked_for(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name in _ASKED_FOR)
