@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from sys import intern
 
 from mlpstorage.results import layout
@@ -235,12 +235,15 @@ class Listing:
         return sum(len(workload.leaves) for system in self.systems for workload in system.workloads)
 
 
-def walk(root: Root, scope: Sequence[str] = ()) -> Listing:
+def walk(
+    root: Root, scope: Sequence[str] = (), keep: Callable[[SystemDirectory], SystemDirectory] = lambda system: system
+) -> Listing:
     """All submitters, systems and workload directories below the root, in the order of their paths.
 
-    Each directory is listed once. With a scope only what lies on the way to it and below it is gone into.
+    Each directory is listed once. With a scope only what lies on the way to it and below it is gone into. ``keep`` is
+    given each system, as soon as it is known, and gives what the listing keeps of it.
     """
-    walker = _Walker(root, scope)
+    walker = _Walker(root, scope, keep)
     listing = walker.listing
     listing.root = walker.entries("", listing.obstacles)
     for name in listing.root.visible:
@@ -249,14 +252,12 @@ def walk(root: Root, scope: Sequence[str] = ()) -> Listing:
                 walker.division(name)
         elif layout.leaf_time(name) is None:
             listing.pools.append(walker.entries(name, listing.obstacles))
-    for system in range(len(listing.systems)):
-        listing.systems[system] = replace(listing.systems[system], live=listing.live)
     return listing
 
 
 def lone_leaf(root: Root, name: str) -> Leaf:
     """A leaf by its path, judged by itself. Raises OSError."""
-    walker = _Walker(root, ())
+    walker = _Walker(root)
     leaf = walker.leaf(name, "", "", "", layout.RUN, [])
     if leaf.problem:
         raise OSError(0, leaf.problem, clean(name))
@@ -265,7 +266,7 @@ def lone_leaf(root: Root, name: str) -> Leaf:
 
 def lone_workload(root: Root, name: str) -> WorkloadDirectory:
     """A workload directory outside any tree. Raises OSError."""
-    walker = _Walker(root, ())
+    walker = _Walker(root)
     level = walker.level(name, layout.RUN, "", "", name, [], [], 6)
     return WorkloadDirectory(name, layout.CHECKPOINTING, _judged([level]), (), (level,), (), level.files)
 
@@ -305,9 +306,15 @@ def _unread_in_leaf(name: str) -> bool:
 class _Walker:
     """Lists directories, restricted to a scope, and keeps account of what it did not go into."""
 
-    def __init__(self, root: Root, scope: Sequence[str]) -> None:
+    def __init__(
+        self,
+        root: Root,
+        scope: Sequence[str] = (),
+        keep: Callable[[SystemDirectory], SystemDirectory] = lambda system: system,
+    ) -> None:
         self._root = root
         self._scope = scope
+        self._keep = keep
         self.listing = Listing()
 
     def entries(
@@ -410,13 +417,12 @@ class _Walker:
             found = list(self.workloads(family, listed, division.lower(), path, misplaced, obstacles))
             code |= any(LEGACY in workload.commands for workload in found)
             workloads.extend(found)
-        self.listing.systems.append(
-            SystemDirectory(
-                division.lower(), submitter, name, path,
-                str(layout.system_description(division, submitter, name)),
-                tuple(workloads), tuple(families), tuple(misplaced), tuple(obstacles),
-            )
+        system = SystemDirectory(
+            division.lower(), submitter, name, path,
+            str(layout.system_description(division, submitter, name)),
+            tuple(workloads), tuple(families), tuple(misplaced), tuple(obstacles), self.listing.live,
         )  # fmt: skip
+        self.listing.systems.append(self._keep(system))
         return code
 
     def workloads(

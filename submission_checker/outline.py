@@ -7,19 +7,15 @@ from dataclasses import replace
 from mlpstorage.results import provenance
 from mlpstorage.results.layout import RESULTS_JSON
 
-from .discovery import Leaf, Listing, SystemDirectory, WorkloadDirectory
+from .discovery import Leaf, SystemDirectory, WorkloadDirectory
 
 _ASKED_FOR = frozenset({provenance.FILE, RESULTS_JSON})
 """Names of files that those rules look for below systems."""
 
 
-def outline(listing: Listing) -> Listing:
-    """The listing without the names of files that nobody will ask for. The systems as they were are needed before."""
-    return replace(listing, systems=[_system(system) for system in listing.systems])
-
-
-def _system(system: SystemDirectory) -> SystemDirectory:
-    return replace(system, workloads=tuple(map(_workload, system.workloads)), misplaced=(), obstacles=())
+def outline(system: SystemDirectory) -> SystemDirectory:
+    """The system without the names of files that nobody will ask for once it is checked."""
+    return replace(system, workloads=tuple(map(_workload, system.workloads)))
 
 
 def _workload(workload: WorkloadDirectory) -> WorkloadDirectory:

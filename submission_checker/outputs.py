@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gzip
 import io
 import os
 import sys
@@ -14,9 +15,12 @@ from typing import IO, Any
 from mlpstorage.results.text import clean
 from rules import Finding
 
-from .formats import FORMATS, STREAMS, Style
+from .formats import FORMATS, STREAMS, Format, Style
 from .formats.jsonl import Stream
 from .report import CheckReport
+
+_PIECE = 2**16
+"""Characters of a report that are unpacked at once."""
 
 
 class OutputError(Exception):
@@ -159,7 +163,17 @@ class Writers:
             if stream is not None:
                 stream.close(report)
             else:
-                text = io.StringIO()
-                FORMATS[output.format](report, text, style)
-                sink.write(text.getvalue())
+                _write_whole(FORMATS[output.format], report, style, sink)
             sink.close()
+
+
+def _write_whole(write: Format, report: CheckReport, style: Style, sink: Sink) -> None:
+    """Write a report once all of it is made: a format that fails leaves no half of one. Until then it is packed."""
+    packed = io.BytesIO()
+    with gzip.open(packed, "wt", 1, "utf-8", "surrogatepass", "") as text:
+        write(report, text, style)
+    packed.seek(0)
+    sink.write("")  # opens the file of a report that says nothing, too
+    with gzip.open(packed, "rt", encoding="utf-8", errors="surrogatepass", newline="") as text:
+        while piece := text.read(_PIECE):
+            sink.write(piece)

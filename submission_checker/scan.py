@@ -109,12 +109,17 @@ def _checked(
     executor: Executor | None,
 ) -> CheckReport:
     parts: Iterator[Part]
-    findings: list[Packed[list[Finding]]] = []
     report = CheckReport(edition.id, location.shown, edition.info.caution, deep=options.deep)
     report.partial = location.kind != "tree" or len(location.scope) > SUBMISSION_DEPTH
     if location.kind == "tree" and not location.is_leaf:
+        work_on: list[_Task] = []
+
+        def keep(system: SystemDirectory) -> SystemDirectory:
+            work_on.append(_Task(system.path, system.weight, Packed.of(system)))
+            return outline(system)
+
         with open_root(location.root) as root:
-            listing = walk(root, location.scope)
+            listing = walk(root, location.scope, keep)
         listing.partial = bool(location.scope or options.submitters)
         listing.source_repo = options.source_repo
         _select_submitters(listing, options.submitters)
@@ -128,19 +133,21 @@ def _checked(
         # In a part of a tree only the images matter that its leaves name, and these are not known before.
         images = [] if listing.partial else code_images.image_paths(listing)
         tasks = [_Task(path, _IMAGE_WEIGHT) for path in images]
-        tasks += [_Task(system.path, system.weight, Packed.of(system)) for system in listing.systems]
+        selected = {system.path for system in listing.systems}
+        tasks += [task for task in work_on if task.path in selected]
         results = (executor or Processes(1)).run(work, tasks, look)
-        parts = _with_tree(_lost_told(results), location.root, options, Packed.of(outline(listing)))
+        parts = _with_tree(_lost_told(results), location.root, options, Packed.of(listing))
         del listing, tasks
     else:
         parts = iter([check_lone(location.root, "/".join(location.scope), location.kind, options)])
+    packed = []
     for part in parts:
-        _add(report, part)
-        findings.append(Packed.of(part.findings))
+        packed.append(Packed.of(part))
         if found is not None:
             found(part.findings)
     give_back()  # what the parsing of large files took
-    report.findings = [finding for packed in findings for finding in packed.value()]
+    for each in packed:
+        _add(report, each.value())
     if not (report.submitters or report.leaves or report.faults or report.findings or report.unreadable):
         raise NothingToCheckError(f"{clean(location.given)}: it holds no run{_because(report.remarks)}")
     for rule in edition.rules:  # one that had no subject is listed with nothing but zeros
@@ -173,10 +180,14 @@ def _check_task(address: Address, options: Options, task: _Task) -> Part:
 
 def _with_tree(parts: Iterator[Part], address: Address, options: Options, listing: Packed[Listing]) -> Iterator[Part]:
     """The parts of the systems, then that of the tree, which rests on what these found out about code."""
-    evidence = CodeEvidence()
+    packed = []
     for part in parts:
-        evidence.add(part.images, part.leaves)
+        packed.append(Packed.of((part.images, part.leaves)))
+        part.images, part.leaves = {}, {}
         yield part
+    evidence = CodeEvidence()
+    for each in packed:
+        evidence.add(*each.value())
     yield check_tree(address, options, listing.value(), evidence)
 
 
@@ -369,6 +380,7 @@ def _names_below(root: Root, directory: str) -> object:
 
 
 def _add(report: CheckReport, part: Part) -> None:
+    report.findings.extend(part.findings)
     report.remarks.extend(part.remarks)
     report.leaves += part.runs
     report.faults.extend(part.faults)
