@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .compiled import CompiledClause, CompiledRule
-from .compiler import Unknown
+from .compiler import Resolver, Unknown
 from .errors import EvaluationFault
 from .facts.base import Absence, FactModel, Reason, Record
 from .memory import BARE, comparable
@@ -110,13 +110,7 @@ def _guard(clause: CompiledClause, scope: Scope) -> Judgement | None:
 
 def _judge_one(clause: CompiledClause, scope: Scope, item: str, explain: bool) -> Judgement:
     subject = scope.chain[0]
-    lets: dict[str, Any] = {}
-
-    def resolve(name: str) -> Any:
-        return lets[name] if name in lets else scope.resolve(name)
-
-    for name, expression in clause.let:
-        lets[name] = expression.evaluate(resolve)
+    resolve = scope.resolve if not clause.let else _with_lets(clause, scope)
     if clause.when is not None:
         applies = clause.when.evaluate(resolve)
         if isinstance(applies, Unknown):
@@ -155,6 +149,18 @@ def _judge_one(clause: CompiledClause, scope: Scope, item: str, explain: bool) -
         evidence=_evidence(clause, scope),
         explains=explains,
     )
+
+
+def _with_lets(clause: CompiledClause, scope: Scope) -> Resolver:
+    """Knows the clause's own names, too."""
+    lets: dict[str, Any] = {}
+
+    def resolve(name: str) -> Any:
+        return lets[name] if name in lets else scope.resolve(name)
+
+    for name, expression in clause.let:
+        lets[name] = expression.evaluate(resolve)
+    return resolve
 
 
 def _evidence(clause: CompiledClause, scope: Scope) -> tuple[Evidence, ...]:

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mlpstorage.results.layout import COMMAND, DIVISIONS, FAMILY_LEVELS
@@ -182,6 +183,7 @@ class CheckReport:
         self.faults.sort(key=lambda fault: (fault.path, fault.message))
 
 
+@lru_cache(1024)
 def rule_key(rule: str) -> tuple[Any, ...]:
     """Sorts rule ids as the book numbers them: 4.3.2 before 4.3.10, numbers before letters."""
     return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in rule.split("."))
