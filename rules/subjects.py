@@ -119,7 +119,7 @@ class Scope:
         root, _, rest = name.partition(".")
         for subject in self.chain:
             if subject.namespace == root:
-                return subject.lookup(name)
+                return getattr(subject, rest)
         if root in self.cells:
             return self._cell(root, rest)
         if root in child_models(type(self.chain[0])):
