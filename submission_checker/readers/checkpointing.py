@@ -16,7 +16,7 @@ from mlpstorage.results.document import (
 )
 from mlpstorage.results.files import Root
 from mlpstorage.results.layout import DIVISIONS, STDOUT_LOG
-from mlpstorage.results.text import clean
+from mlpstorage.results.text import clean, clean_all
 from rules.derived import checkpointing as derived
 from rules.derived.workload import Invocation, derive_workload
 from rules.facts import Absence, FactSheet, Reason, Source
@@ -55,7 +55,7 @@ def read_workload(
 def read_leaf(root: Root, leaf: Leaf, described_api: Found[str]) -> Invocation | None:
     """One leaf as a run with its times; None for a leaf that holds no run."""
     files = LeafDocuments(root, leaf)
-    command = first_of(files.metadata.text("/command"), files.metadata.text("/args/command"))
+    command = files.metadata.text("/command", "/args/command")
     if isinstance(command, Reading) and command.value.lower() == NOT_A_RUN:
         return None
     return Invocation(_LeafReader(files, described_api).run(), read_times(files))
@@ -135,7 +135,7 @@ class _LeafReader:
         return found.map(str.lower) if isinstance(found, Reading) else found
 
     def _model(self) -> Found[str]:
-        found = first_of(self.metadata.text("/args/model"), self.metadata.text("/model"))
+        found = self.metadata.text("/args/model", "/model")
         if isinstance(found, Reading) or self.metadata.ok:
             return found
         choice = dlio.workload_choice(self.files.override_words)
@@ -174,16 +174,13 @@ class _LeafReader:
 
     def _checkpoints(self, name: str) -> Found[int]:
         return first_of(
-            self.metadata.int(f"/args/{name}"),
-            self.metadata.int(f"/{name}"),
-            self.metadata.int(f"/override_parameters/checkpoint.{name}"),
+            self.metadata.int(f"/args/{name}", f"/{name}", f"/override_parameters/checkpoint.{name}"),
             self.config.int(f"/workload/checkpoint/{name}"),
             self.metadata.int(f"/parameters/checkpoint/{name}"),
         )
 
     def _subset_declared(self) -> Found[bool]:
-        pointers = ("/args/checkpoint_subset", "/checkpoint_subset")
-        found = first_of(*(self.metadata.bool(pointer) for pointer in pointers))
+        found = self.metadata.bool("/args/checkpoint_subset", "/checkpoint_subset")
         if isinstance(found, Absence) and found.reason is Reason.KEY_ABSENT:
             if self.metadata.has("/rules_edition") or self.metadata.has("/args/rules_edition"):
                 return found
@@ -198,20 +195,13 @@ class _LeafReader:
         if self.config.ok and isinstance(mode, Absence) and mode.reason is Reason.KEY_ABSENT:
             return Reading(False, self.config.source())
         if isinstance(mode, Absence) and not self.config.ok:
-            mode = first_of(
-                self.metadata.text("/override_parameters/checkpoint.mode"),
-                self.metadata.text("/parameters/checkpoint/mode"),
-            )
+            mode = self.metadata.text("/override_parameters/checkpoint.mode", "/parameters/checkpoint/mode")
             if isinstance(mode, Absence) and mode.reason is Reason.KEY_ABSENT and self.metadata.has("/parameters"):
                 return Reading(False, self.metadata.source("/parameters"))
         return mode.map(is_subset) if isinstance(mode, Reading) else mode
 
     def _accelerator(self) -> Found[str]:
-        found = first_of(
-            self.metadata.text("/accelerator"),
-            self.metadata.text("/args/accelerator_type"),
-            self.metadata.text("/args/accelerator"),
-        )
+        found = self.metadata.text("/accelerator", "/args/accelerator_type", "/args/accelerator")
         if isinstance(found, Absence) and found.reason is Reason.KEY_ABSENT:
             return self._not_recorded("accelerator", "the metadata names no accelerator")
         return found.map(str.lower) if isinstance(found, Reading) else found
@@ -248,8 +238,7 @@ class _LeafReader:
         return argument
 
     def _path_argument(self, name: str) -> Found[str]:
-        pointers = (f"/args/{name}", f"/{name}")
-        found = first_of(*(self.metadata.text(pointer) for pointer in pointers))
+        found = self.metadata.text(f"/args/{name}", f"/{name}")
         if isinstance(found, Absence):
             return found
         path = derived.normal_path(found.value)
@@ -374,14 +363,14 @@ class _LeafReader:
         tree = document.mapping(pointer)
         if isinstance(tree, Absence):
             return tree
-        flat = {clean(name): clean(value) for name, value in derived.flatten(tree.value).items()}
+        flat = clean_all(derived.flatten(tree.value))
         if len(flat) > MAX_PARAMETERS:
             return document.invalid(pointer, f"it has {len(flat)} keys; at most {MAX_PARAMETERS} are read")
         return Reading(flat, tree.source)
 
     def _stated_parameters(self) -> Found[list[StatedParameter]]:
-        overrides = {clean(k): clean(derived.canonical(v)) for k, v in self.files.stated_overrides.items()}
-        command = {clean(k): clean(derived.canonical(v)) for k, v in self.files.command_overrides.items()}
+        overrides = clean_all(derived.flatten(self.files.stated_overrides))
+        command = clean_all(derived.flatten(self.files.command_overrides))
         names = sorted({*overrides, *command})
         if not names and not self.files.overrides.ok:
             return self.files.overrides.absence()
@@ -410,7 +399,7 @@ def recorded_division(metadata: Document) -> Found[str]:
             flag = metadata.bool(f"/args/{name}")
             if isinstance(flag, Reading) and flag.value:
                 return Reading(name, flag.source)
-    found = first_of(metadata.text("/args/mode"), metadata.text("/mode"))
+    found = metadata.text("/args/mode", "/mode")
     return found.map(str.lower) if isinstance(found, Reading) else found
 
 

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from mlpstorage.results import layout
-from mlpstorage.results.document import Document, Found, InvalidValueError, Reading, first_of, read_json
+from mlpstorage.results.document import (
+    Document,
+    Found,
+    InvalidValueError,
+    Reading,
+    as_float,
+    as_int,
+    first_of,
+    read_json,
+)
 from mlpstorage.results.files import Root
 from mlpstorage.results.partial import Skimmer
-from mlpstorage.results.text import clean
-from rules.derived.checkpointing import canonical, flatten, parse_hosts
+from mlpstorage.results.text import clean, clean_all
+from rules.derived.checkpointing import flatten, parse_hosts
 from rules.derived.training import describe_overrides
 from rules.facts import Absence, Reason
 from rules.facts.training import Override
@@ -32,6 +41,8 @@ _MANIFEST_KEY = "datagen_manifest_file"
 _SECRET = re.compile(r"secret|passw|token|credential|(access|api|private)_?key", re.IGNORECASE)
 _METADATA = re.compile(rf"{layout.TRAINING}_.*_metadata\.json")
 STDOUT_LOG = f"{layout.TRAINING}_run.stdout.log"
+
+T = TypeVar("T")
 
 
 class TrainingDocuments(LeafDocuments):
@@ -115,15 +126,19 @@ class TrainingDocuments(LeafDocuments):
 
     def parameter_int(self, key: str) -> Found[int]:
         """An integer of the effective configuration, by dotted key; the metadata may have it where the file has not."""
-        document, at = self.effective
-        pointer = "/" + key.replace(".", "/")
-        return first_of(document.int(f"{at}{pointer}"), self.metadata.int(f"/parameters{pointer}"))
+        return self._parameter(key, as_int)
 
     def parameter_float(self, key: str) -> Found[float]:
         """A number of the effective configuration, by dotted key."""
+        return self._parameter(key, as_float)
+
+    def _parameter(self, key: str, convert: Callable[[Any], T]) -> Found[T]:
         document, at = self.effective
         pointer = "/" + key.replace(".", "/")
-        return first_of(document.float(f"{at}{pointer}"), self.metadata.float(f"/parameters{pointer}"))
+        found = document.read(f"{at}{pointer}", convert)
+        if isinstance(found, Reading) or document is self.metadata:
+            return found
+        return first_of(found, self.metadata.read(f"/parameters{pointer}", convert))
 
     def subfolders(self) -> Found[int]:
         """Subfolders of the dataset: 0 where a readable configuration does not set them."""
@@ -178,7 +193,7 @@ class TrainingDocuments(LeafDocuments):
     @cached_property
     def passed_overrides(self) -> dict[str, str]:
         """Workload overrides of overrides.yaml, canonical values."""
-        return _shown({key: canonical(value) for key, value in self.stated_overrides.items()})
+        return _shown(flatten(self.stated_overrides))
 
     def overrides_found(self, model: Any, accelerator: Any) -> Found[list[Override]]:
         """All overridden keys, from metadata and overrides.yaml together, with origin and reference value."""
@@ -215,7 +230,7 @@ class TrainingDocuments(LeafDocuments):
 
 def _shown(overrides: dict[str, str]) -> dict[str, str]:
     """Overrides as they may be printed."""
-    return {clean(key): HIDDEN if _SECRET.search(key) else clean(value) for key, value in overrides.items()}
+    return clean_all({key: HIDDEN if _SECRET.search(key) else value for key, value in overrides.items()})
 
 
 def _count_hosts(value: Any) -> int:
