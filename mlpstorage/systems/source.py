@@ -68,17 +68,19 @@ def parse(content: Content, path: str) -> Source:
 
 
 class _Open:
-    """A mapping or list whose end has not come: its value, its place, and the key that waits for a value.
+    """A mapping or list whose end has not come: its value, its place, and the key that waits for a value, with its
+    place.
 
     What lies in the value of a key that was there before has no place.
     """
 
-    __slots__ = ("key", "location", "value")
+    __slots__ = ("key", "key_location", "location", "value")
 
     def __init__(self, value: dict[str, Any] | list[Any], location: Location | None) -> None:
         self.value = value
         self.location = location
         self.key: str | None = None
+        self.key_location: Location | None = None
 
 
 class _Reader:
@@ -149,30 +151,30 @@ class _Reader:
             raise _RefusedError(f"line {line}: a key must be plain text; {shown} is not")
         key = clean(event.value)
         twin = key in above.value
+        above.key, above.key_location = _TWIN if twin else key, None
         if above.location is not None:
             location = (*above.location, key)
             if twin:
                 self.duplicates.append((location, line))
             else:
                 self.lines[location] = line
-        above.key = _TWIN if twin else key
+                above.key_location = location
 
     def _put(self, above: _Open | None, value: Any, event: Any) -> Location | None:
         """Add a value to what lies above it; gives its place."""
+        location: Location | None = ()
         if above is None:
             self._top = value
-            location: Location | None = ()
         elif isinstance(above.value, list):
             location = None if above.location is None else (*above.location, len(above.value))
             above.value.append(value)
-        else:
-            key = _TWIN if above.key is None else above.key
+        else:  # the key has said in which line
+            if above.key is not None and above.key is not _TWIN:
+                above.value[above.key] = value
             above.key = None
-            if key is not _TWIN:
-                above.value[key] = value
-            location = None if key is _TWIN or above.location is None else (*above.location, key)
+            return above.key_location
         if location is not None:
-            self.lines.setdefault(location, _line(event))
+            self.lines[location] = _line(event)
         return location
 
 
