@@ -275,7 +275,8 @@ def _time(value: Any) -> datetime:
 
 def as_local_time(value: Any) -> datetime:
     """A naive time. A zone that is written out is dropped: it is the submitter's, and so are all other times."""
-    return _time(value).replace(tzinfo=None)
+    time = _time(value)
+    return time if time.tzinfo is None else time.replace(tzinfo=None)
 
 
 def as_utc_time(value: Any) -> datetime:

@@ -169,7 +169,7 @@ def size_dataset(
 
 def memory_of_entries(gib: Iterable[float]) -> int:
     """Bytes of all clients from a per-host list in GiB of which only the sum means something (issue 669)."""
-    return round(sum((Fraction(value) for value in gib), Fraction(0)) * GIB)
+    return round(_sum(gib) * GIB)
 
 
 def declared_memory(gib_of_a_host: float, hosts: int) -> Fraction:
@@ -177,6 +177,7 @@ def declared_memory(gib_of_a_host: float, hosts: int) -> Fraction:
     return exact(gib_of_a_host) * GIB * hosts
 
 
+@lru_cache(1024)  # all the runs of a workload take the same share of a throughput
 def utilisation(samples_per_second: float, computation_time: float, accelerators: int, batch_size: int) -> Fraction:
     """Accelerator utilisation in percent that a throughput means: 100 * throughput * t / (accelerators * batch).
 
@@ -197,16 +198,33 @@ def utilisation_of_rates(
     billionth of a point is its noise, so these are whole billionths.
     """
     share = _BILLION * utilisation(1, computation_time, accelerators, batch)
-    found = [round(exact(rate) * share) for rate in samples_per_second]
-    excess = [round(_BILLION * exact(one) - other) for one, other in zip(stated, found, strict=True)]
+    rates = (Decimal(str(rate)).as_integer_ratio() for rate in samples_per_second)
+    found = [_rounded(above * share.numerator, below * share.denominator) for above, below in rates]
+    listed = (Decimal(str(one)).as_integer_ratio() for one in stated)
+    excess = [
+        _rounded(_BILLION * above - other * below, below) for (above, below), other in zip(listed, found, strict=True)
+    ]
     return sum(found) / (_BILLION * len(found)), min(excess) / _BILLION, max(excess) / _BILLION
+
+
+def _rounded(numerator: int, denominator: int) -> int:
+    """The nearest integer, of two the even one."""
+    whole, rest = divmod(numerator, denominator)
+    return whole + (2 * rest > denominator or (2 * rest == denominator and whole % 2 == 1))
 
 
 def mean(values: Sequence[Exact | float]) -> Fraction:
     """The arithmetic mean, exact. Raises ValueError for no values."""
     if not values:
         raise ValueError("the mean of no values")
-    return sum((Fraction(value) for value in values), Fraction(0)) / len(values)
+    return _sum(values) / len(values)
+
+
+def _sum(values: Iterable[Exact | float]) -> Fraction:
+    """Exact, and reduced once instead of after each addition."""
+    ratios = [value.as_integer_ratio() for value in values]
+    common = math.lcm(*(denominator for _, denominator in ratios))
+    return Fraction(sum(numerator * (common // denominator) for numerator, denominator in ratios), common)
 
 
 def io_rate(samples_per_second: float, record_length: Fraction) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from mlpstorage.results import dlio
@@ -357,7 +358,9 @@ class _LeafReader:
             parameters = derived.compare_parameters(model, flat.value)
             self.sheet.put("parameters", parameters, flat.source)
             self.sheet.put("architecture", derived.compare_architecture(parameters, model), flat.source)
-        self._put("stated_parameters", self._stated_parameters())
+        if self.effective is not self.config:
+            flat = self._flat(self.config, "/workload")
+        self._put("stated_parameters", self._stated_parameters(flat))
 
     def _flat(self, document: Document, pointer: str) -> Found[dict[str, str]]:
         tree = document.mapping(pointer)
@@ -368,7 +371,7 @@ class _LeafReader:
             return document.invalid(pointer, f"it has {len(flat)} keys; at most {MAX_PARAMETERS} are read")
         return Reading(flat, tree.source)
 
-    def _stated_parameters(self) -> Found[list[StatedParameter]]:
+    def _stated_parameters(self, flat: Found[dict[str, str]]) -> Found[list[StatedParameter]]:
         overrides = clean_all(derived.flatten(self.files.stated_overrides))
         command = clean_all(derived.flatten(self.files.command_overrides))
         names = sorted({*overrides, *command})
@@ -377,19 +380,19 @@ class _LeafReader:
         if len(names) > MAX_PARAMETERS:
             detail = f"it overrides {len(names)} keys; at most {MAX_PARAMETERS} are read"
             return self.files.overrides.invalid("", detail)
-        flat = self._flat(self.config, "/workload")
         if isinstance(flat, Absence):
             return flat
         stated = [
-            StatedParameter(
-                name=name,
-                config=flat.value.get(name, NOT_STATED),
-                overrides=overrides.get(name, NOT_STATED),
-                command=command.get(name, NOT_STATED),
-            )
+            _stated(name, *(where.get(name, NOT_STATED) for where in (flat.value, overrides, command)))
             for name in names
         ]
         return Reading(stated, self.files.overrides.source() if self.files.overrides.ok else self.metadata.source())
+
+
+@lru_cache(1024)
+def _stated(name: str, config: str, overrides: str, command: str) -> StatedParameter:
+    """The same record for all the runs of a workload, which agree in nearly all keys."""
+    return StatedParameter(name=name, config=config, overrides=overrides, command=command)
 
 
 def recorded_division(metadata: Document) -> Found[str]:
