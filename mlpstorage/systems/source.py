@@ -17,11 +17,6 @@ from mlpstorage.results.document import Document
 from mlpstorage.results.files import Content
 from mlpstorage.results.text import clean, shorten
 
-try:
-    from yaml import CSafeLoader as _Loader
-except ImportError:  # libyaml is optional in PyYAML
-    from yaml import SafeLoader as _Loader  # type: ignore[assignment]
-
 MAX_DEPTH = 50
 """Levels of nesting; the format has nine."""
 MAX_VALUES = 100_000
@@ -102,7 +97,7 @@ class _Reader:
         if "\0" in text:
             raise _RefusedError("it holds NUL characters: it is binary, or UTF-16")
         try:
-            for event in yaml.parse(text, Loader=_Loader):
+            for event in yaml_text.events(text):
                 self._take(event)
         except yaml.MarkedYAMLError as error:
             place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
