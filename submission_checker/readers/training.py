@@ -158,7 +158,7 @@ def _recomputed(files: TrainingDocuments, sheet: FactSheet) -> tuple[Found[list[
     metadata = files.metadata
     batch = files.positive_int("reader.batch_size")
     memory = metadata.float("/args/client_host_memory_in_gb")
-    hosts = first_of(metadata.int("/args/num_client_hosts"), files.named_hosts())
+    hosts = first_of(metadata.int("/args/num_client_hosts"), files.named_hosts)
     inputs = [sheet.get("max_accelerators"), sheet.get("samples_per_file"), sheet.get("record_length")]
     for value in (*inputs, _value(batch), _value(memory), _value(hosts)):
         if isinstance(value, Absence):

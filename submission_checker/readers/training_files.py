@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 from mlpstorage.results import layout
@@ -39,6 +39,8 @@ HIDDEN = "(hidden)"
 """Stands for the value of a key that looks like a credential: no report repeats it."""
 _MANIFEST_KEY = "datagen_manifest_file"
 _SECRET = re.compile(r"secret|passw|token|credential|(access|api|private)_?key", re.IGNORECASE)
+_KEPT_LENGTH = 64
+"""What is said of longer keys is not kept for the next one that is the same."""
 _METADATA = re.compile(rf"{layout.TRAINING}_.*_metadata\.json")
 STDOUT_LOG = f"{layout.TRAINING}_run.stdout.log"
 
@@ -223,6 +225,7 @@ class TrainingDocuments(LeafDocuments):
         except ValueError:
             return None
 
+    @cached_property
     def named_hosts(self) -> Found[int]:
         """Distinct clients of ``args.hosts``."""
         return self.metadata.read("/args/hosts", _count_hosts)
@@ -230,7 +233,17 @@ class TrainingDocuments(LeafDocuments):
 
 def _shown(overrides: dict[str, str]) -> dict[str, str]:
     """Overrides as they may be printed."""
-    return clean_all({key: HIDDEN if _SECRET.search(key) else value for key, value in overrides.items()})
+    return clean_all({key: HIDDEN if _is_secret(key) else value for key, value in overrides.items()})
+
+
+def _is_secret(key: str) -> bool:
+    return _looks_secret(key) if len(key) <= _KEPT_LENGTH else _looks_secret.__wrapped__(key)
+
+
+@lru_cache(1024)
+def _looks_secret(key: str) -> bool:
+    """All leaves override the same few keys."""
+    return _SECRET.search(key) is not None
 
 
 def _count_hosts(value: Any) -> int:

@@ -105,7 +105,7 @@ class RunReader:
         self._put("num_processes", asked)
         self._put("num_accelerators", _at_least_one(self.summary.int("/num_accelerators")))
         self._put("num_hosts", _at_least_one(self.summary.int("/num_hosts")))
-        self._put("named_hosts", self.files.named_hosts())
+        self._put("named_hosts", self.files.named_hosts)
         slots = self.files.host_slots()
         source = self.metadata.source("/executed_command")
         absent = self._not_recorded("executed_command", "the executed command names no hosts")
@@ -186,7 +186,7 @@ class RunReader:
 
     def _declared(self) -> Found[int]:
         memory = self.metadata.float("/args/client_host_memory_in_gb")
-        hosts = first_of(self.metadata.int("/args/num_client_hosts"), self.files.named_hosts())
+        hosts = first_of(self.metadata.int("/args/num_client_hosts"), self.files.named_hosts)
         if isinstance(memory, Absence) or isinstance(hosts, Absence):
             return memory if isinstance(memory, Absence) else hosts
         total = int(derived.declared_memory(memory.value, hosts.value))
