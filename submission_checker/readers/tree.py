@@ -263,8 +263,8 @@ class _LeafReader:
         self.expected = layout.metadata_name(leaf.name, family)
         # What readers open is there, whatever it is: they tell by themselves that it is no file.
         self._names = {*leaf.files, *(name for name in leaf.directories if name.endswith(".json"))}
-        names = sorted((*leaf.files, *leaf.directories))
-        self.metadata_files = [name for name in names if name.endswith(layout.METADATA_SUFFIX)]
+        names = (*leaf.files, *leaf.directories)
+        self.metadata_files = sorted(name for name in names if name.endswith(layout.METADATA_SUFFIX))
         self.metadata = self._open(root, self._metadata_name())
         self.summary = self._open(root, layout.SUMMARY)
 
