@@ -236,6 +236,8 @@ def canonical(value: Any) -> str:
         return NOT_SET
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     if isinstance(value, list | tuple):
