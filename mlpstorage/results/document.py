@@ -1,6 +1,7 @@
 """One file of a results tree as data: its state, and typed access to its values by JSON pointer.
 
 A getter gives a :class:`Reading` (value and source) or the :class:`~rules.facts.Absence` that says why there is none.
+Where a value can stand at several places, the getters take them all: the first that has one counts (:func:`first_of`).
 What counts as a value of a type is the same for every file (see :func:`as_int` and its siblings).
 """
 
@@ -89,7 +90,9 @@ class Document:
         """The value; None where there is none."""
         node: Any = self.data if self.state == "ok" else None
         for key in _keys(pointer):
-            node = node.get(key) if isinstance(node, dict) else None
+            if not isinstance(node, dict):
+                return None
+            node = node.get(key)
         return node
 
     def has(self, pointer: str) -> bool:
@@ -108,45 +111,51 @@ class Document:
 
     def read(self, pointer: str, convert: Callable[[Any], T]) -> Found[T]:
         """The value by one of the converters below, or any that raises :class:`InvalidValueError`."""
-        value = self._value(pointer)
-        if value is None:
-            return self.key_absent(pointer)
-        try:
-            return Reading(convert(value), Source(self.path, pointer))
-        except InvalidValueError as problem:
-            return self.invalid(pointer, f"{shorten(value)} is not {problem}")
+        return self._first((pointer,), convert)
 
-    def int(self, pointer: str) -> Found[int]:
+    def _first(self, pointers: tuple[str, ...], convert: Callable[[Any], T]) -> Found[T]:
+        """What :func:`first_of` gives for these places; those that do not count are not read."""
+        for pointer in pointers:
+            value = self._value(pointer)
+            if value is None:
+                continue
+            try:
+                return Reading(convert(value), Source(self.path, pointer))
+            except InvalidValueError as problem:
+                return self.invalid(pointer, f"{shorten(value)} is not {problem}")
+        return self.key_absent(pointers[0])
+
+    def int(self, *pointers: str) -> Found[int]:
         """An integer; see :func:`as_int`."""
-        return self.read(pointer, as_int)
+        return self._first(pointers, as_int)
 
-    def float(self, pointer: str) -> Found[float]:
+    def float(self, *pointers: str) -> Found[float]:
         """A finite number; see :func:`as_float`."""
-        return self.read(pointer, as_float)
+        return self._first(pointers, as_float)
 
-    def bool(self, pointer: str) -> Found[bool]:
+    def bool(self, *pointers: str) -> Found[bool]:
         """A truth value; see :func:`as_bool`."""
-        return self.read(pointer, as_bool)
+        return self._first(pointers, as_bool)
 
-    def text(self, pointer: str) -> Found[str]:
+    def text(self, *pointers: str) -> Found[str]:
         """A text, harmless to print; see :func:`as_text`."""
-        return self.read(pointer, as_text)
+        return self._first(pointers, as_text)
 
-    def local_time(self, pointer: str) -> Found[datetime]:
+    def local_time(self, *pointers: str) -> Found[datetime]:
         """A time in the submitter's local zone; see :func:`as_local_time`."""
-        return self.read(pointer, as_local_time)
+        return self._first(pointers, as_local_time)
 
-    def utc_time(self, pointer: str) -> Found[datetime]:
+    def utc_time(self, *pointers: str) -> Found[datetime]:
         """A time with a zone, in UTC; see :func:`as_utc_time`."""
-        return self.read(pointer, as_utc_time)
+        return self._first(pointers, as_utc_time)
 
-    def mapping(self, pointer: str) -> Found[dict[str, Any]]:
+    def mapping(self, *pointers: str) -> Found[dict[str, Any]]:
         """An object."""
-        return self.read(pointer, as_mapping)
+        return self._first(pointers, as_mapping)
 
-    def list(self, pointer: str) -> Found[list[Any]]:
+    def list(self, *pointers: str) -> Found[list[Any]]:
         """A list; the empty text that some tools write for an empty list is one."""
-        return self.read(pointer, as_list)
+        return self._first(pointers, as_list)
 
 
 @lru_cache(4096)
@@ -171,6 +180,8 @@ def first_of(*found: Found[T]) -> Found[T]:
 
 def as_int(value: Any) -> int:
     """64, 64.0, "64" and " 64 " are 64; true, 64.5, texts, lists and what 64 bits cannot hold are refused."""
+    if type(value) is int and -(2**63) <= value < 2**63:  # as nearly all are
+        return value
     digits = isinstance(value, str) and _DIGITS.fullmatch(value.strip()) is not None
     if digits or (isinstance(value, float) and value.is_integer()):
         value = int(value)
@@ -181,6 +192,8 @@ def as_int(value: Any) -> int:
 
 def as_float(value: Any) -> float:
     """Numbers and texts of one; NaN, infinities, sizes that nobody measures, and truth values are refused."""
+    if type(value) is float and _SMALLEST <= value <= _LARGEST:  # as nearly all are
+        return value
     if isinstance(value, str) and len(value) <= 40 and "_" not in value:
         try:
             value = float(value)
@@ -262,7 +275,8 @@ def _time(value: Any) -> datetime:
 
 def as_local_time(value: Any) -> datetime:
     """A naive time. A zone that is written out is dropped: it is the submitter's, and so are all other times."""
-    return _time(value).replace(tzinfo=None)
+    time = _time(value)
+    return time if time.tzinfo is None else time.replace(tzinfo=None)
 
 
 def as_utc_time(value: Any) -> datetime:

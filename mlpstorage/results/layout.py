@@ -58,9 +58,8 @@ def leaf_time(name: str) -> datetime | None:
     """The local time that a leaf's name states; None where it is not a timestamp or not a real date."""
     if TIMESTAMP.fullmatch(name) is None:
         return None
-    day, hour = name[:8], name[9:]
-    try:  # five times as fast as strptime, and asked several times for every leaf
-        return datetime.fromisoformat(f"{day[:4]}-{day[4:6]}-{day[6:]}T{hour[:2]}:{hour[2:4]}:{hour[4:]}")
+    try:  # many times as fast as strptime, and asked several times for every leaf
+        return datetime.fromisoformat(name)
     except ValueError:
         return None
 

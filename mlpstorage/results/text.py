@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 from typing import Any
 
 SHORT = 60
@@ -23,6 +24,14 @@ def clean(text: str, limit: int = LONG) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(map(_harmless, text))
+
+
+def clean_all(texts: Mapping[str, str]) -> dict[str, str]:
+    """Keys and values as :func:`clean` gives each. As a rule one look at them all tells that nothing is to be done."""
+    whole = "".join((*texts, *texts.values()))
+    if len(whole) <= LONG and whole.isascii() and whole.isprintable():
+        return dict(texts)
+    return {clean(key): clean(value) for key, value in texts.items()}
 
 
 def _harmless(char: str) -> str:

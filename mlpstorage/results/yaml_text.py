@@ -5,6 +5,7 @@ The values are those of PyYAML's safe loader. Nothing is composed before it is k
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -39,7 +40,7 @@ def parse(data: bytes) -> Any:
     """The one value of the text; None if there is none. Raises UnusableYamlError."""
     builder = _Builder()
     try:
-        for event in yaml.parse(data, Loader=_SafeLoader):
+        for event in events(data):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
         place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
@@ -50,6 +51,12 @@ def parse(data: bytes) -> Any:
         # dates that do not exist, integers of thousands of digits
         raise UnusableYamlError(f"it is not usable YAML: {clean(str(error), 200)}") from None
     return builder.value
+
+
+def events(data: bytes | str) -> Iterator[Any]:
+    """The events of a text, as ``yaml.parse`` gives them. Raises yaml.YAMLError."""
+    loader: Any = _SafeLoader(data)
+    return iter(loader.get_event, None)
 
 
 class _Mapping:
@@ -73,7 +80,11 @@ class _Builder:
     def take(self, event: Any) -> None:
         kind = type(event)
         if kind is yaml.ScalarEvent:
-            self._scalar(event)
+            top = self._open[-1] if self._open else None
+            if isinstance(top, _Mapping) and not top.waiting:
+                self._key(top, event)
+            else:
+                self._put(top, scalar(event))
         elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
             self._start(event, _Mapping() if kind is yaml.MappingStartEvent else [])
         elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
@@ -85,19 +96,15 @@ class _Builder:
             if self._documents > 1:
                 raise yaml.composer.ComposerError(None, None, "but found another document", event.start_mark)
 
-    def _scalar(self, event: Any) -> None:
-        top = self._open[-1] if self._open else None
-        if isinstance(top, _Mapping) and not top.waiting:
-            if event.value in top.keys:
-                line = event.start_mark.line + 1
-                raise UnusableYamlError(f"line {line}: the key {shorten(event.value)} stands in it twice")
-            top.keys.add(event.value)
-            if is_merge(event):
-                raise UnusableYamlError(f"line {event.start_mark.line + 1}: a key must be plain text")
-            top.key = scalar(event, is_key=True)
-            top.waiting = True
-        else:
-            self._put(scalar(event))
+    def _key(self, top: _Mapping, event: Any) -> None:
+        if event.value in top.keys:
+            line = event.start_mark.line + 1
+            raise UnusableYamlError(f"line {line}: the key {shorten(event.value)} stands in it twice")
+        top.keys.add(event.value)
+        if is_merge(event):
+            raise UnusableYamlError(f"line {event.start_mark.line + 1}: a key must be plain text")
+        top.key = scalar(event, is_key=True)
+        top.waiting = True
 
     def _start(self, event: Any, container: _Mapping | list[Any]) -> None:
         top = self._open[-1] if self._open else None
@@ -106,13 +113,12 @@ class _Builder:
         if event.tag not in _COLLECTIONS:
             problem = f"could not determine a constructor for the tag {event.tag!r}"
             raise yaml.constructor.ConstructorError(None, None, problem, event.start_mark)
-        self._put(container.value if isinstance(container, _Mapping) else container)
+        self._put(top, container.value if isinstance(container, _Mapping) else container)
         self._open.append(container)
         if len(self._open) > MAX_DEPTH:
             raise RefusedYamlError(f"it is nested deeper than {MAX_DEPTH} levels")
 
-    def _put(self, value: Any) -> None:
-        top = self._open[-1] if self._open else None
+    def _put(self, top: _Mapping | list[Any] | None, value: Any) -> None:
         if isinstance(top, _Mapping):
             top.value[top.key] = value
             top.waiting = False

@@ -49,7 +49,7 @@ class Description:
             return self.document.absence()
         whole = (ROOT, *location)
         pointer = "".join(f"/{step}" for step in whole)
-        covering = next((whole[:length] for length in range(len(whole) + 1) if whole[:length] in self._faulty), None)
+        covering = self._covering(whole) if self._faulty else None
         node: Any = self.document.data
         for step in whole:
             inside = isinstance(node, dict) if isinstance(step, str) else isinstance(node, list)
@@ -64,6 +64,11 @@ class Description:
             return Reading(convert(node), self.document.source(pointer))
         except InvalidValueError as wanted:
             return self.document.invalid(pointer, f"{shorten(node)} is not {wanted}")
+
+    def _covering(self, location: Location) -> Location | None:
+        """The outermost faulty place that a place lies in, or that it is."""
+        places = (location[:length] for length in range(len(location) + 1))
+        return next((place for place in places if place in self._faulty), None)
 
     def has(self, location: Location) -> bool:
         """Whether something other than null stands at a place, valid or not."""

@@ -17,11 +17,6 @@ from mlpstorage.results.document import Document
 from mlpstorage.results.files import Content
 from mlpstorage.results.text import clean, shorten
 
-try:
-    from yaml import CSafeLoader as _Loader
-except ImportError:  # libyaml is optional in PyYAML
-    from yaml import SafeLoader as _Loader  # type: ignore[assignment]
-
 MAX_DEPTH = 50
 """Levels of nesting; the format has nine."""
 MAX_VALUES = 100_000
@@ -68,17 +63,19 @@ def parse(content: Content, path: str) -> Source:
 
 
 class _Open:
-    """A mapping or list whose end has not come: its value, its place, and the key that waits for a value.
+    """A mapping or list whose end has not come: its value, its place, and the key that waits for a value, with its
+    place.
 
     What lies in the value of a key that was there before has no place.
     """
 
-    __slots__ = ("key", "location", "value")
+    __slots__ = ("key", "key_location", "location", "value")
 
     def __init__(self, value: dict[str, Any] | list[Any], location: Location | None) -> None:
         self.value = value
         self.location = location
         self.key: str | None = None
+        self.key_location: Location | None = None
 
 
 class _Reader:
@@ -100,7 +97,7 @@ class _Reader:
         if "\0" in text:
             raise _RefusedError("it holds NUL characters: it is binary, or UTF-16")
         try:
-            for event in yaml.parse(text, Loader=_Loader):
+            for event in yaml_text.events(text):
                 self._take(event)
         except yaml.MarkedYAMLError as error:
             place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
@@ -149,30 +146,30 @@ class _Reader:
             raise _RefusedError(f"line {line}: a key must be plain text; {shown} is not")
         key = clean(event.value)
         twin = key in above.value
+        above.key, above.key_location = _TWIN if twin else key, None
         if above.location is not None:
             location = (*above.location, key)
             if twin:
                 self.duplicates.append((location, line))
             else:
                 self.lines[location] = line
-        above.key = _TWIN if twin else key
+                above.key_location = location
 
     def _put(self, above: _Open | None, value: Any, event: Any) -> Location | None:
         """Add a value to what lies above it; gives its place."""
+        location: Location | None = ()
         if above is None:
             self._top = value
-            location: Location | None = ()
         elif isinstance(above.value, list):
             location = None if above.location is None else (*above.location, len(above.value))
             above.value.append(value)
-        else:
-            key = _TWIN if above.key is None else above.key
+        else:  # the key has said in which line
+            if above.key is not None and above.key is not _TWIN:
+                above.value[above.key] = value
             above.key = None
-            if key is not _TWIN:
-                above.value[key] = value
-            location = None if key is _TWIN or above.location is None else (*above.location, key)
+            return above.key_location
         if location is not None:
-            self.lines.setdefault(location, _line(event))
+            self.lines[location] = _line(event)
         return location
 
 

@@ -17,6 +17,8 @@ from ..tables import load_table, reference_rows
 GIB = 2**30
 NOT_SET = "(not set)"
 
+_KEPT_LENGTH = 64
+"""Longer texts are not kept for the next one that is the same."""
 _WEIGHT_BYTES = 2
 """fp16 weights."""
 _OPTIMIZER_BYTES = 12
@@ -217,29 +219,41 @@ def normal_path(path: str) -> str:
     return "/" + normal.lstrip("/") if normal.startswith("/") else normal
 
 
-def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+def flatten(tree: Mapping[str, Any]) -> dict[str, str]:
     """Nested configuration to dotted keys and canonical values. An empty mapping states nothing."""
     flat: dict[str, str] = {}
-    for key, value in tree.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, Mapping):
-            flat.update(flatten(value, f"{name}."))
-        else:
-            flat[name] = canonical(value)
+    _flatten(tree, "", flat)
     return flat
+
+
+def _flatten(tree: Mapping[str, Any], prefix: str, flat: dict[str, str]) -> None:
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            _flatten(value, f"{prefix}{key}.", flat)
+        else:
+            flat[f"{prefix}{key}"] = canonical(value)
 
 
 def canonical(value: Any) -> str:
     """One spelling for a configuration value: ``true``/``false`` whatever the case, ``5`` for 5.0 and "5"."""
+    if isinstance(value, str):
+        return _canonical_text(value) if len(value) <= _KEPT_LENGTH else _canonical_text.__wrapped__(value)
     if value is None:
         return NOT_SET
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     if isinstance(value, list | tuple):
         return "[" + ", ".join(canonical(item) for item in value) + "]"
-    text = str(value).strip()
+    return _canonical_text.__wrapped__(str(value))
+
+
+@lru_cache(4096)
+def _canonical_text(text: str) -> str:
+    text = text.strip()
     if text.lower() in ("true", "false"):
         return text.lower()
     try:

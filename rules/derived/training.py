@@ -169,7 +169,7 @@ def size_dataset(
 
 def memory_of_entries(gib: Iterable[float]) -> int:
     """Bytes of all clients from a per-host list in GiB of which only the sum means something (issue 669)."""
-    return round(sum((Fraction(value) for value in gib), Fraction(0)) * GIB)
+    return round(_sum(gib) * GIB)
 
 
 def declared_memory(gib_of_a_host: float, hosts: int) -> Fraction:
@@ -177,6 +177,7 @@ def declared_memory(gib_of_a_host: float, hosts: int) -> Fraction:
     return exact(gib_of_a_host) * GIB * hosts
 
 
+@lru_cache(1024)  # all the runs of a workload take the same share of a throughput
 def utilisation(samples_per_second: float, computation_time: float, accelerators: int, batch_size: int) -> Fraction:
     """Accelerator utilisation in percent that a throughput means: 100 * throughput * t / (accelerators * batch).
 
@@ -185,11 +186,45 @@ def utilisation(samples_per_second: float, computation_time: float, accelerators
     return 100 * exact(samples_per_second) * exact(computation_time) / (accelerators * batch_size)
 
 
+_BILLION = 10**9
+
+
+def utilisation_of_rates(
+    stated: Sequence[float], samples_per_second: Sequence[float], computation_time: float, accelerators: int, batch: int
+) -> tuple[float, float, float]:
+    """The mean utilisation that throughputs mean, and the least and the most by which the stated ones exceed theirs.
+
+    Both lists have the same length, at least 1. A recorded throughput is a rounded binary number: what lies below a
+    billionth of a point is its noise, so these are whole billionths.
+    """
+    share = _BILLION * utilisation(1, computation_time, accelerators, batch)
+    rates = (Decimal(str(rate)).as_integer_ratio() for rate in samples_per_second)
+    found = [_rounded(above * share.numerator, below * share.denominator) for above, below in rates]
+    listed = (Decimal(str(one)).as_integer_ratio() for one in stated)
+    excess = [
+        _rounded(_BILLION * above - other * below, below) for (above, below), other in zip(listed, found, strict=True)
+    ]
+    return sum(found) / (_BILLION * len(found)), min(excess) / _BILLION, max(excess) / _BILLION
+
+
+def _rounded(numerator: int, denominator: int) -> int:
+    """The nearest integer, of two the even one."""
+    whole, rest = divmod(numerator, denominator)
+    return whole + (2 * rest > denominator or (2 * rest == denominator and whole % 2 == 1))
+
+
 def mean(values: Sequence[Exact | float]) -> Fraction:
     """The arithmetic mean, exact. Raises ValueError for no values."""
     if not values:
         raise ValueError("the mean of no values")
-    return sum((Fraction(value) for value in values), Fraction(0)) / len(values)
+    return _sum(values) / len(values)
+
+
+def _sum(values: Iterable[Exact | float]) -> Fraction:
+    """Exact, and reduced once instead of after each addition."""
+    ratios = [value.as_integer_ratio() for value in values]
+    common = math.lcm(*(denominator for _, denominator in ratios))
+    return Fraction(sum(numerator * (common // denominator) for numerator, denominator in ratios), common)
 
 
 def io_rate(samples_per_second: float, record_length: Fraction) -> float:
@@ -214,7 +249,7 @@ def gib_text(memory_bytes: Exact) -> str:
 
 @lru_cache(1024)
 def reference_workload(model: str, accelerator: str) -> Mapping[str, str]:
-    """The reference workload of a pair by dotted key, canonical values; empty for a model that is not known."""
+    """The reference workload of a pair by dotted key, in order, canonical values; empty for an unknown model."""
     shared = reference_rows("training-models").get(model)
     if shared is None:
         return {}
@@ -222,8 +257,14 @@ def reference_workload(model: str, accelerator: str) -> Mapping[str, str]:
     pair = reference_rows("training-templates").get(template_name(model, accelerator))
     if pair is not None:
         found.update(_stated("training-templates", pair))
-    found.update({key: str(cells["value"]) for key, cells in reference_rows("training-workflow").items()})
-    return found
+    found.update(_workflow())
+    return dict(sorted(found.items()))
+
+
+@cache
+def _workflow() -> Mapping[str, str]:
+    """The values of the keys that switch phases on and off."""
+    return {key: str(cells["value"]) for key, cells in reference_rows("training-workflow").items()}
 
 
 def _stated(table: str, row: Mapping[str, object]) -> dict[str, str]:
@@ -247,12 +288,12 @@ def compare_template(
 
     A workflow key that is not set has its reference value: it is DLIO's own default.
     """
-    found = {key: str(cells["value"]) for key, cells in reference_rows("training-workflow").items()}
-    found.update({plain_key(key): value for key, value in effective.items()})
+    found = {plain_key(key): value for key, value in effective.items()}
     passed_over = {plain_key(key) for key in overridden}
+    by_itself = _workflow()
     return [
-        _template_value(name, found.get(name, NOT_SET), default)
-        for name, default in sorted(reference_workload(model, accelerator).items())
+        _template_value(name, found.get(name, by_itself.get(name, NOT_SET)), default)
+        for name, default in reference_workload(model, accelerator).items()
         if name not in passed_over
     ]
 
@@ -279,10 +320,13 @@ def describe_overrides(
             return "user"
         return "not recorded" if by_user is None or from_file else "tool"
 
-    return [
-        Override(name=key, value=values[key], default=reference.get(plain_key(key), NOT_SET), origin=origin(key))
-        for key in sorted(values)
-    ]
+    return [_override(key, values[key], reference.get(plain_key(key), NOT_SET), origin(key)) for key in sorted(values)]
+
+
+@lru_cache(1024)
+def _override(name: str, value: str, default: str, origin: Origin) -> Override:
+    """The same record for all the leaves of a workload, which agree in nearly all keys."""
+    return Override(name=name, value=value, default=default, origin=origin)
 
 
 def sizing_facts(accelerators: Any, batch_size: Any, samples: Any, record_length: Any, memory: Any) -> dict[str, Any]:
@@ -292,11 +336,23 @@ def sizing_facts(accelerators: Any, batch_size: Any, samples: Any, record_length
     """
     inputs = (accelerators, batch_size, samples, record_length)
     absent = next((value for value in inputs if isinstance(value, Absence)), None)
-    names = ("files_by_steps", "files_by_memory", "required_files", "required_files_floored", "sizing")
     if absent is not None:
-        return dict.fromkeys(names, absent)
+        return dict.fromkeys(_SIZING_FACTS, absent)
     known = 0 if isinstance(memory, Absence) else memory
-    sizing = size_dataset(accelerators, batch_size, samples, exact(record_length), known)
+    found = dict(_sizing_facts(accelerators, batch_size, samples, record_length, known))
+    if isinstance(memory, Absence):
+        found.update(dict.fromkeys(_SIZING_FACTS[1:], memory))
+    return found
+
+
+_SIZING_FACTS = ("files_by_steps", "files_by_memory", "required_files", "required_files_floored", "sizing")
+
+
+@lru_cache(1024)  # all the runs of a workload have one sizing
+def _sizing_facts(
+    accelerators: int, batch_size: int, samples: int, record_length: float, memory: Exact
+) -> Mapping[str, Any]:
+    sizing = size_dataset(accelerators, batch_size, samples, exact(record_length), memory)
     found: dict[str, Any] = {
         "files_by_steps": math.ceil(sizing.by_steps),
         "files_by_memory": math.ceil(sizing.by_memory),
@@ -304,8 +360,6 @@ def sizing_facts(accelerators: Any, batch_size: Any, samples: Any, record_length
         "required_files_floored": sizing.files_floored,
         "sizing": sizing.text,
     }
-    if isinstance(memory, Absence):
-        found.update(dict.fromkeys(names[1:], memory))
     for name, value in found.items():
         if isinstance(value, int) and value >= 2**63:
             found[name] = Absence(f"range:{name}", Reason.INVALID, detail=f"{name} is beyond any dataset: {value}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from mlpstorage.results import dlio
@@ -16,7 +17,7 @@ from mlpstorage.results.document import (
 )
 from mlpstorage.results.files import Root
 from mlpstorage.results.layout import DIVISIONS, STDOUT_LOG
-from mlpstorage.results.text import clean
+from mlpstorage.results.text import clean, clean_all
 from rules.derived import checkpointing as derived
 from rules.derived.workload import Invocation, derive_workload
 from rules.facts import Absence, FactSheet, Reason, Source
@@ -55,7 +56,7 @@ def read_workload(
 def read_leaf(root: Root, leaf: Leaf, described_api: Found[str]) -> Invocation | None:
     """One leaf as a run with its times; None for a leaf that holds no run."""
     files = LeafDocuments(root, leaf)
-    command = first_of(files.metadata.text("/command"), files.metadata.text("/args/command"))
+    command = files.metadata.text("/command", "/args/command")
     if isinstance(command, Reading) and command.value.lower() == NOT_A_RUN:
         return None
     return Invocation(_LeafReader(files, described_api).run(), read_times(files))
@@ -135,7 +136,7 @@ class _LeafReader:
         return found.map(str.lower) if isinstance(found, Reading) else found
 
     def _model(self) -> Found[str]:
-        found = first_of(self.metadata.text("/args/model"), self.metadata.text("/model"))
+        found = self.metadata.text("/args/model", "/model")
         if isinstance(found, Reading) or self.metadata.ok:
             return found
         choice = dlio.workload_choice(self.files.override_words)
@@ -174,16 +175,13 @@ class _LeafReader:
 
     def _checkpoints(self, name: str) -> Found[int]:
         return first_of(
-            self.metadata.int(f"/args/{name}"),
-            self.metadata.int(f"/{name}"),
-            self.metadata.int(f"/override_parameters/checkpoint.{name}"),
+            self.metadata.int(f"/args/{name}", f"/{name}", f"/override_parameters/checkpoint.{name}"),
             self.config.int(f"/workload/checkpoint/{name}"),
             self.metadata.int(f"/parameters/checkpoint/{name}"),
         )
 
     def _subset_declared(self) -> Found[bool]:
-        pointers = ("/args/checkpoint_subset", "/checkpoint_subset")
-        found = first_of(*(self.metadata.bool(pointer) for pointer in pointers))
+        found = self.metadata.bool("/args/checkpoint_subset", "/checkpoint_subset")
         if isinstance(found, Absence) and found.reason is Reason.KEY_ABSENT:
             if self.metadata.has("/rules_edition") or self.metadata.has("/args/rules_edition"):
                 return found
@@ -198,20 +196,13 @@ class _LeafReader:
         if self.config.ok and isinstance(mode, Absence) and mode.reason is Reason.KEY_ABSENT:
             return Reading(False, self.config.source())
         if isinstance(mode, Absence) and not self.config.ok:
-            mode = first_of(
-                self.metadata.text("/override_parameters/checkpoint.mode"),
-                self.metadata.text("/parameters/checkpoint/mode"),
-            )
+            mode = self.metadata.text("/override_parameters/checkpoint.mode", "/parameters/checkpoint/mode")
             if isinstance(mode, Absence) and mode.reason is Reason.KEY_ABSENT and self.metadata.has("/parameters"):
                 return Reading(False, self.metadata.source("/parameters"))
         return mode.map(is_subset) if isinstance(mode, Reading) else mode
 
     def _accelerator(self) -> Found[str]:
-        found = first_of(
-            self.metadata.text("/accelerator"),
-            self.metadata.text("/args/accelerator_type"),
-            self.metadata.text("/args/accelerator"),
-        )
+        found = self.metadata.text("/accelerator", "/args/accelerator_type", "/args/accelerator")
         if isinstance(found, Absence) and found.reason is Reason.KEY_ABSENT:
             return self._not_recorded("accelerator", "the metadata names no accelerator")
         return found.map(str.lower) if isinstance(found, Reading) else found
@@ -248,8 +239,7 @@ class _LeafReader:
         return argument
 
     def _path_argument(self, name: str) -> Found[str]:
-        pointers = (f"/args/{name}", f"/{name}")
-        found = first_of(*(self.metadata.text(pointer) for pointer in pointers))
+        found = self.metadata.text(f"/args/{name}", f"/{name}")
         if isinstance(found, Absence):
             return found
         path = derived.normal_path(found.value)
@@ -368,39 +358,41 @@ class _LeafReader:
             parameters = derived.compare_parameters(model, flat.value)
             self.sheet.put("parameters", parameters, flat.source)
             self.sheet.put("architecture", derived.compare_architecture(parameters, model), flat.source)
-        self._put("stated_parameters", self._stated_parameters())
+        if self.effective is not self.config:
+            flat = self._flat(self.config, "/workload")
+        self._put("stated_parameters", self._stated_parameters(flat))
 
     def _flat(self, document: Document, pointer: str) -> Found[dict[str, str]]:
         tree = document.mapping(pointer)
         if isinstance(tree, Absence):
             return tree
-        flat = {clean(name): clean(value) for name, value in derived.flatten(tree.value).items()}
+        flat = clean_all(derived.flatten(tree.value))
         if len(flat) > MAX_PARAMETERS:
             return document.invalid(pointer, f"it has {len(flat)} keys; at most {MAX_PARAMETERS} are read")
         return Reading(flat, tree.source)
 
-    def _stated_parameters(self) -> Found[list[StatedParameter]]:
-        overrides = {clean(k): clean(derived.canonical(v)) for k, v in self.files.stated_overrides.items()}
-        command = {clean(k): clean(derived.canonical(v)) for k, v in self.files.command_overrides.items()}
+    def _stated_parameters(self, flat: Found[dict[str, str]]) -> Found[list[StatedParameter]]:
+        overrides = clean_all(derived.flatten(self.files.stated_overrides))
+        command = clean_all(derived.flatten(self.files.command_overrides))
         names = sorted({*overrides, *command})
         if not names and not self.files.overrides.ok:
             return self.files.overrides.absence()
         if len(names) > MAX_PARAMETERS:
             detail = f"it overrides {len(names)} keys; at most {MAX_PARAMETERS} are read"
             return self.files.overrides.invalid("", detail)
-        flat = self._flat(self.config, "/workload")
         if isinstance(flat, Absence):
             return flat
         stated = [
-            StatedParameter(
-                name=name,
-                config=flat.value.get(name, NOT_STATED),
-                overrides=overrides.get(name, NOT_STATED),
-                command=command.get(name, NOT_STATED),
-            )
+            _stated(name, *(where.get(name, NOT_STATED) for where in (flat.value, overrides, command)))
             for name in names
         ]
         return Reading(stated, self.files.overrides.source() if self.files.overrides.ok else self.metadata.source())
+
+
+@lru_cache(1024)
+def _stated(name: str, config: str, overrides: str, command: str) -> StatedParameter:
+    """The same record for all the runs of a workload, which agree in nearly all keys."""
+    return StatedParameter(name=name, config=config, overrides=overrides, command=command)
 
 
 def recorded_division(metadata: Document) -> Found[str]:
@@ -410,7 +402,7 @@ def recorded_division(metadata: Document) -> Found[str]:
             flag = metadata.bool(f"/args/{name}")
             if isinstance(flag, Reading) and flag.value:
                 return Reading(name, flag.source)
-    found = first_of(metadata.text("/args/mode"), metadata.text("/mode"))
+    found = metadata.text("/args/mode", "/mode")
     return found.map(str.lower) if isinstance(found, Reading) else found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -63,7 +63,6 @@ class LeafDocuments:
         self.summary = self._json(layout.SUMMARY)
         self.overrides = self._yaml(layout.OVERRIDES)
         self.config = self._whole(self._yaml(layout.CONFIG))
-        self.stats = self._json(layout.EPOCH_STATS_RANK_0)
         self.fs_separation = self._json(layout.FS_SEPARATION)
 
     def _metadata_name(self) -> str:
@@ -94,6 +93,11 @@ class LeafDocuments:
                 return config
         detail = f"it was cut short: it lacks {', '.join(f'workload.{name}' for name in lost[:_MOST_NAMED])}"
         return Document(config.path, "damaged", config.cause, detail)
+
+    @cached_property
+    def stats(self) -> Document:
+        """Times of rank 0; training does not ask for them here."""
+        return self._json(layout.EPOCH_STATS_RANK_0)
 
     def read_log(self, name: str, limit: int) -> Found[str]:
         """The head of a log."""
@@ -150,15 +154,17 @@ class LeafDocuments:
 
     def steps(self, phase: Literal["save", "load"]) -> list[Step] | Absence:
         """Rank 0's checkpoint writes or reads, over all epochs."""
-        if not self.stats.ok:
-            return self.stats.absence()
-        return [
-            Step(self._moment(step, f"/{epoch}/{name}", "start"), self._moment(step, f"/{epoch}/{name}", "end"))
-            for epoch, steps in self.stats.data.items()
-            if isinstance(steps, dict)
-            for name, step in steps.items()
-            if (match := _STEP.fullmatch(name)) and match[1] == phase and isinstance(step, dict)
-        ]
+        return self._steps[phase] if self.stats.ok else self.stats.absence()
+
+    @cached_property
+    def _steps(self) -> Mapping[str, list[Step]]:
+        found: dict[str, list[Step]] = {"save": [], "load": []}
+        for epoch, steps in self.stats.data.items():
+            for name, step in steps.items() if isinstance(steps, dict) else ():
+                if isinstance(step, dict) and (match := _STEP.fullmatch(name)):
+                    start, end = (self._moment(step, f"/{epoch}/{name}", key) for key in ("start", "end"))
+                    found[match[1]].append(Step(start, end))
+        return found
 
     def _moment(self, step: dict[str, Any], pointer: str, key: str) -> Moment:
         pointer = clean(f"{pointer}/{key}")

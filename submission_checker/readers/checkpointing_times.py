@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from mlpstorage.results.document import Document, Found, InvalidValueError, Reading, as_utc_time, first_of
+from mlpstorage.results.document import Document, Found, InvalidValueError, Reading, as_utc_time
 from mlpstorage.results.layout import leaf_time
 from rules.derived.workload import Instant, Moment, RunTimes
 from rules.facts import Absence, Reason, Source
@@ -25,13 +25,10 @@ def read_times(files: LeafDocuments) -> RunTimes:
         invocation_start=_moment(metadata.local_time("/invocation_start_time")),
         invocation_end=_moment(metadata.local_time("/invocation_end_time")),
         directory=_directory(files),
-        summary_start=_moment(first_of(summary.local_time("/start"), summary.local_time("/start_time"))),
-        summary_end=_moment(first_of(summary.local_time("/end"), summary.local_time("/end_time"))),
+        summary_start=_moment(summary.local_time("/start", "/start_time")),
+        summary_end=_moment(summary.local_time("/end", "/end_time")),
         collected=_moment(
-            first_of(
-                metadata.utc_time("/system_info/collection_timestamp"),
-                metadata.utc_time("/cluster_snapshots/start/collection_timestamp"),
-            )
+            metadata.utc_time("/system_info/collection_timestamp", "/cluster_snapshots/start/collection_timestamp")
         ),
         collected_end=_collected_end(metadata),
         first_write=_extreme(files, saves, "save", first=True),

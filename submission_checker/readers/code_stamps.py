@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import from_json
@@ -30,6 +31,18 @@ def submitter_facts(
     return _SubmissionReader(root, listing, submitter, evidence).facts()
 
 
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """The image that pointers name: its name, pools of others that hold it, and its path and recorded hash."""
+
+    name: str
+    elsewhere: list[str]
+    found: tuple[str, str] | None
+
+
 class _SubmissionReader:
     """Reads the leaves first, for manifest and pointers are judged by all of them."""
 
@@ -43,7 +56,9 @@ class _SubmissionReader:
         self._leaves = list(leaves_of(listing, submitter))
         self._said = {leaf.path: evidence.leaf(root, family, leaf) for family, leaf in self._leaves}
         self._first: dict[tuple[str, str], str] = {}
-        self._images: dict[str, tuple[str, str] | None] = {}
+        self._named: dict[str, _Named] = {}
+        held = [f"{pool.path}/{name}" for pool in self._serving for name in pool.images]
+        self._held = [clean(path) for path in held[:_SHOWN]]
 
     def facts(self) -> CodeSubmission:
         sheet = FactSheet()
@@ -71,16 +86,18 @@ class _SubmissionReader:
         sheet.put("stamp_declared", said.declares, at)
         sheet.put("stamp_exists", stamp.exists, at)
         sheet.put("stamp_problems", list(stamp.problems), Source(stamp.path))
-        values: Mapping[str, Callable[[provenance.Provenance], Any]] = {
-            "stamp_image": lambda content: clean(content.tool.code_image.strip()),
-            "stamp_edition": lambda content: clean(content.rules_edition),
-            "stamp_dlio_commit": lambda content: clean(content.dlio.commit),
-            "stamp_core": lambda content: content.core_config.hash,
-            "comparable_as": lambda content: self._classes(family, leaf, said, content),
-        }
-        for name, value in values.items():
-            stated = stamp.absence() if stamp.content is None else value(stamp.content)
-            sheet.put(name, stated, Source(stamp.path))
+        names = ("stamp_image", "stamp_edition", "stamp_dlio_commit", "stamp_core", "comparable_as")
+        values: tuple[Any, ...] = (stamp.absence(),) * len(names)
+        if (content := stamp.content) is not None:
+            values = (
+                clean(content.tool.code_image.strip()),
+                clean(content.rules_edition),
+                clean(content.dlio.commit),
+                content.core_config.hash,
+                self._classes(family, leaf, said, content),
+            )
+        for name, value in zip(names, values, strict=True):
+            sheet.put(name, value, Source(stamp.path))
         return sheet.build(CodeLeaf, clean(leaf.path))
 
     def _pointer(self, sheet: FactSheet, leaf: Leaf, pointer: Pointer) -> None:
@@ -93,29 +110,31 @@ class _SubmissionReader:
         sheet.put("pointer", pointer.digest or nothing, at)
         alike = (pointer.state, pointer.digest or pointer.text)
         sheet.put("first_alike", self._first.setdefault(alike, clean(leaf.path)), at)
-        held = [f"{pool.path}/{name}" for pool in self._serving for name in pool.images]
-        sheet.put("pooled_images", [clean(path) for path in held[:20]], at)
+        sheet.put("pooled_images", self._held, at)
         if not pointer.digest:
             for name in ("image", "image_path", "image_recorded", "image_hash", "elsewhere"):
                 sheet.put(name, nothing)
             return
-        name = images.image_name(pointer.digest)
-        sheet.put("image", name, at)
-        others = [path for path in holders(self._pools, pointer.digest) if path not in {p.path for p in self._serving}]
-        sheet.put("elsewhere", [clean(path) for path in others], at)
-        if pointer.digest not in self._images:
-            self._images[pointer.digest] = self._image(name, pointer.digest)
-        found = self._images[pointer.digest]
-        if found is None:
+        if pointer.digest not in self._named:
+            self._named[pointer.digest] = self._find(pointer.digest)
+        named = self._named[pointer.digest]
+        sheet.put("image", named.name, at)
+        sheet.put("elsewhere", named.elsewhere, at)
+        if named.found is None:
             unlisted = next((pool for pool in self._serving if pool.problem), None)
             sheet.put("image_path", _unlisted(unlisted) if unlisted else "", at)
             sheet.put("image_recorded", False, at)
             sheet.put("image_hash", nothing)
             return
-        path, recorded = found
+        path, recorded = named.found
         sheet.put("image_path", clean(path), at)
         sheet.put("image_recorded", bool(recorded), at)
         sheet.put("image_hash", recorded or nothing, Source(f"{clean(path)}/{images.RECORD}", "/hash"))
+
+    def _find(self, digest: str) -> _Named:
+        name, serving = images.image_name(digest), {pool.path for pool in self._serving}
+        others = [clean(path) for path in holders(self._pools, digest) if path not in serving]
+        return _Named(name, others, self._image(name, digest))
 
     def _image(self, name: str, digest: str) -> tuple[str, str] | None:
         """Path and recorded hash of the image in the first pool that has it whole, else that has the name."""
@@ -218,9 +237,6 @@ class _SubmissionReader:
 
 def _unlisted(pool: Pool) -> Absence:
     return Absence(f"unlisted:{clean(pool.path)}", Reason.UNREADABLE, clean(pool.path), "", pool.problem)
-
-
-_SHOWN = 20
 
 
 def _some(names: Iterable[str]) -> list[str]:

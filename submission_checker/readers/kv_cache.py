@@ -13,7 +13,6 @@ from mlpstorage.results.document import (
     as_choice,
     as_list,
     as_text,
-    first_of,
     read_yaml,
 )
 from mlpstorage.results.files import Root
@@ -284,7 +283,7 @@ class _RunReader:
             self.sheet.put("observed_delay", delay, self.at)
 
     def _path_argument(self, name: str) -> Found[str]:
-        found = first_of(*(self.metadata.text(pointer) for pointer in (f"/args/{name}", f"/{name}")))
+        found = self.metadata.text(f"/args/{name}", f"/{name}")
         if isinstance(found, Absence):
             return found
         path = normal_path(found.value)

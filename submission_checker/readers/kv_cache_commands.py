@@ -23,16 +23,16 @@ MAX_WORDS = 5000
 _PLACE = re.compile(r"(?:^|/)option_([0-9]{1,4})/trial_([0-9]{1,4})(?:/|$)")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*=.*", re.DOTALL)
 _RANK_PREFIX = r"^\s*(?:\[[^\]\n]{1,40}\](?:<std(?:out|err)>)?:?\s*)?"
-_BANNER = {
-    "num-users": re.compile(_RANK_PREFIX + r"(?:- )?Users: *([0-9]{1,9})\b", re.MULTILINE),
-    "duration": re.compile(_RANK_PREFIX + r"(?:- )?Duration: *([0-9.]{1,12}) *s", re.MULTILINE),
-    "gpu-mem-gb": re.compile(_RANK_PREFIX + r"(?:- )?GPU Memory: *([0-9.]{1,12}) *GB", re.MULTILINE),
-    "max-concurrent-allocs": re.compile(
-        _RANK_PREFIX + r"(?:- )?Max Concurrent Allocations: *([0-9]{1,9})\b", re.MULTILINE
-    ),
-    "generation-mode": re.compile(_RANK_PREFIX + r"(?:- )?Generation Mode: *([a-z_]{1,30})\b", re.MULTILINE),
+_STATED = {
+    "num-users": r"Users: *([0-9]{1,9})\b",
+    "duration": r"Duration: *([0-9.]{1,12}) *s",
+    "gpu-mem-gb": r"GPU Memory: *([0-9.]{1,12}) *GB",
+    "max-concurrent-allocs": r"Max Concurrent Allocations: *([0-9]{1,9})\b",
+    "generation-mode": r"Generation Mode: *([a-z_]{1,30})\b",
 }
-_SWITCH = re.compile(_RANK_PREFIX + r"(?:- )?(RAG Workload|Autoscaling): *([A-Za-z]{1,20})", re.MULTILINE)
+_SWITCH = r"(RAG Workload|Autoscaling): *([A-Za-z]{1,20})"
+_BANNER = re.compile(_RANK_PREFIX + rf"(?:- )?(?:{'|'.join((_SWITCH, *_STATED.values()))})", re.MULTILINE)
+"""A line of the benchmark's banner: a switch and its state, or a value, each in a group of its own."""
 _SAVED = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}) - [^\n]{0,80}Results saved")
 
 
@@ -167,10 +167,14 @@ class Banner:
 
 def parse_banner(text: str) -> Banner:
     """The benchmark's own statements in a log; several clients write to it in turn."""
-    stated = {name: pattern.findall(text) for name, pattern in _BANNER.items()}
+    stated: dict[str, list[str]] = {name: [] for name in _STATED}
     switches: dict[str, set[str]] = {}
-    for name, state in _SWITCH.findall(text):
-        switches.setdefault(name, set()).add(state.lower())
+    for switch, state, *values in _BANNER.findall(text):
+        if switch:
+            switches.setdefault(switch, set()).add(state.lower())
+        for name, value in zip(stated, values, strict=True):
+            if value:
+                stated[name].append(value)
     users = [int(number) for number in stated["num-users"]]
     return Banner({name: sorted(set(found)) for name, found in stated.items() if found}, users, switches)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import marshal
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
-
-from pydantic_core import to_json
 
 from mlpstorage.results.document import (
     Document,
@@ -18,7 +17,6 @@ from mlpstorage.results.document import (
     Reading,
     as_float,
     as_int,
-    first_of,
 )
 from mlpstorage.results.files import Root
 from mlpstorage.results.layout import leaf_time
@@ -51,6 +49,8 @@ _FIGURES: Mapping[str, tuple[str, ...]] = {
 }
 """Figures of a result file, each with the places where it can stand."""
 LATENCIES = "/end_to_end_latencies"
+_PLAIN = 2
+"""Version of the form in which equal values have equal bytes, whether or not they are one object."""
 
 
 @dataclass(slots=True)
@@ -144,10 +144,8 @@ def _read_rank(root: Root, leaf: str, path: str, place: tuple[int, int, int], op
 
 def _result(document: Document, leaf: str, place: tuple[int, int, int]) -> RankResult:
     figures: dict[str, Any] = {
-        figure: _figure(leaf, first_of(*(document.float(pointer) for pointer in pointers)))
-        for figure, pointers in _FIGURES.items()
+        figure: _figure(leaf, document.float(*pointers)) for figure, pointers in _FIGURES.items()
     }
-    latencies = document.list(LATENCIES)
     figures["longest_request"] = _figure(leaf, document.read(LATENCIES, _longest))
     stats = document.data["summary"]
     return RankResult(
@@ -155,7 +153,7 @@ def _result(document: Document, leaf: str, place: tuple[int, int, int]) -> RankR
         source=document.source(),
         figures=figures,
         seed=_figure(leaf, document.read("/seed", as_int)),
-        measurements=_digest(latencies),
+        measurements=_digest(document.list(LATENCIES)),
         autoscaled=bool(stats.get("autoscaling_summary")) or bool(stats.get("autoscaling_stats")),
         traced=document.has("/device_latency_tracing") or document.has("/summary/device_latency_tracing"),
     )
@@ -183,4 +181,4 @@ def _longest(value: Any) -> float:
 def _digest(latencies: Found[list[Any]]) -> str:
     if isinstance(latencies, Absence) or not latencies.value:
         return ""
-    return hashlib.sha256(to_json(latencies.value)).hexdigest()
+    return hashlib.sha256(marshal.dumps(latencies.value, _PLAIN)).hexdigest()

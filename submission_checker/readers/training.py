@@ -73,7 +73,7 @@ def read_workload(
 def read_leaf(root: Root, leaf: Leaf, described_api: Found[str], *, deep: bool = False) -> FactModel | None:
     """One leaf by itself; ``deep``: with what every rank of a run recorded."""
     files = TrainingDocuments(root, leaf)
-    recorded = first_of(files.metadata.text("/command"), files.metadata.text("/args/command"))
+    recorded = files.metadata.text("/command", "/args/command")
     if isinstance(recorded, Reading) and not leaf.workload:  # outside any tree only the metadata tells
         files.leaf = replace(leaf, command=recorded.value.lower())
     if files.leaf.command == DATASIZE:
@@ -96,7 +96,7 @@ def read_datasize(files: TrainingDocuments) -> TrainingDatasize:
     accelerator = _common(sheet, files)
     put(sheet, "accelerator", accelerator)
     put(sheet, "template", template_of(model_of(files), accelerator))
-    asked = first_of(metadata.int("/args/max_accelerators"), metadata.int("/num_processes"))
+    asked = metadata.int("/args/max_accelerators", "/num_processes")
     put(sheet, "max_accelerators", asked)
     put(sheet, "num_files", metadata.int("/parameters/dataset/num_files_train"))
     put(sheet, "samples_per_file", files.positive_int("dataset.num_samples_per_file"))
@@ -158,7 +158,7 @@ def _recomputed(files: TrainingDocuments, sheet: FactSheet) -> tuple[Found[list[
     metadata = files.metadata
     batch = files.positive_int("reader.batch_size")
     memory = metadata.float("/args/client_host_memory_in_gb")
-    hosts = first_of(metadata.int("/args/num_client_hosts"), files.named_hosts())
+    hosts = first_of(metadata.int("/args/num_client_hosts"), files.named_hosts)
     inputs = [sheet.get("max_accelerators"), sheet.get("samples_per_file"), sheet.get("record_length")]
     for value in (*inputs, _value(batch), _value(memory), _value(hosts)):
         if isinstance(value, Absence):
@@ -183,7 +183,7 @@ def _recomputed(files: TrainingDocuments, sheet: FactSheet) -> tuple[Found[list[
 
 def _label(files: TrainingDocuments) -> str:
     """What a leaf under ``datasize/`` records, for a message."""
-    found = (first_of(files.metadata.text("/command"), files.metadata.text("/args/command")), model_of(files))
+    found = (files.metadata.text("/command", "/args/command"), model_of(files))
     words = [word.value for word in (*found, accelerator_of(files)) if isinstance(word, Reading)]
     return f"{clean(files.leaf.name)}: {' '.join(words) or 'nothing that can be read'}"
 

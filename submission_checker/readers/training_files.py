@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import cached_property, lru_cache
+from typing import Any, TypeVar
 
 from mlpstorage.results import layout
-from mlpstorage.results.document import Document, Found, InvalidValueError, Reading, first_of, read_json
+from mlpstorage.results.document import (
+    Document,
+    Found,
+    InvalidValueError,
+    Reading,
+    as_float,
+    as_int,
+    first_of,
+    read_json,
+)
 from mlpstorage.results.files import Root
 from mlpstorage.results.partial import Skimmer
-from mlpstorage.results.text import clean
-from rules.derived.checkpointing import canonical, flatten, parse_hosts
+from mlpstorage.results.text import clean, clean_all
+from rules.derived.checkpointing import flatten, parse_hosts
 from rules.derived.training import describe_overrides
 from rules.facts import Absence, Reason
 from rules.facts.training import Override
@@ -30,8 +39,12 @@ HIDDEN = "(hidden)"
 """Stands for the value of a key that looks like a credential: no report repeats it."""
 _MANIFEST_KEY = "datagen_manifest_file"
 _SECRET = re.compile(r"secret|passw|token|credential|(access|api|private)_?key", re.IGNORECASE)
+_KEPT_LENGTH = 64
+"""What is said of longer keys is not kept for the next one that is the same."""
 _METADATA = re.compile(rf"{layout.TRAINING}_.*_metadata\.json")
 STDOUT_LOG = f"{layout.TRAINING}_run.stdout.log"
+
+T = TypeVar("T")
 
 
 class TrainingDocuments(LeafDocuments):
@@ -115,15 +128,19 @@ class TrainingDocuments(LeafDocuments):
 
     def parameter_int(self, key: str) -> Found[int]:
         """An integer of the effective configuration, by dotted key; the metadata may have it where the file has not."""
-        document, at = self.effective
-        pointer = "/" + key.replace(".", "/")
-        return first_of(document.int(f"{at}{pointer}"), self.metadata.int(f"/parameters{pointer}"))
+        return self._parameter(key, as_int)
 
     def parameter_float(self, key: str) -> Found[float]:
         """A number of the effective configuration, by dotted key."""
+        return self._parameter(key, as_float)
+
+    def _parameter(self, key: str, convert: Callable[[Any], T]) -> Found[T]:
         document, at = self.effective
         pointer = "/" + key.replace(".", "/")
-        return first_of(document.float(f"{at}{pointer}"), self.metadata.float(f"/parameters{pointer}"))
+        found = document.read(f"{at}{pointer}", convert)
+        if isinstance(found, Reading) or document is self.metadata:
+            return found
+        return first_of(found, self.metadata.read(f"/parameters{pointer}", convert))
 
     def subfolders(self) -> Found[int]:
         """Subfolders of the dataset: 0 where a readable configuration does not set them."""
@@ -178,7 +195,7 @@ class TrainingDocuments(LeafDocuments):
     @cached_property
     def passed_overrides(self) -> dict[str, str]:
         """Workload overrides of overrides.yaml, canonical values."""
-        return _shown({key: canonical(value) for key, value in self.stated_overrides.items()})
+        return _shown(flatten(self.stated_overrides))
 
     def overrides_found(self, model: Any, accelerator: Any) -> Found[list[Override]]:
         """All overridden keys, from metadata and overrides.yaml together, with origin and reference value."""
@@ -208,6 +225,7 @@ class TrainingDocuments(LeafDocuments):
         except ValueError:
             return None
 
+    @cached_property
     def named_hosts(self) -> Found[int]:
         """Distinct clients of ``args.hosts``."""
         return self.metadata.read("/args/hosts", _count_hosts)
@@ -215,7 +233,17 @@ class TrainingDocuments(LeafDocuments):
 
 def _shown(overrides: dict[str, str]) -> dict[str, str]:
     """Overrides as they may be printed."""
-    return {clean(key): HIDDEN if _SECRET.search(key) else clean(value) for key, value in overrides.items()}
+    return clean_all({key: HIDDEN if _is_secret(key) else value for key, value in overrides.items()})
+
+
+def _is_secret(key: str) -> bool:
+    return _looks_secret(key) if len(key) <= _KEPT_LENGTH else _looks_secret.__wrapped__(key)
+
+
+@lru_cache(1024)
+def _looks_secret(key: str) -> bool:
+    """All leaves override the same few keys."""
+    return _SECRET.search(key) is not None
 
 
 def _count_hosts(value: Any) -> int:

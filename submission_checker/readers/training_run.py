@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 from mlpstorage.results import dlio, layout
 from mlpstorage.results.document import Found, InvalidValueError, Reading, as_float, first_of
-from mlpstorage.results.text import clean
+from mlpstorage.results.text import clean, clean_all
 from rules.derived import training as derived
 from rules.derived.checkpointing import flatten, normal_path
 from rules.facts import Absence, FactSheet, Reason, Source
@@ -102,11 +101,11 @@ class RunReader:
         return found
 
     def _placement(self) -> None:
-        asked = first_of(self.metadata.int("/args/num_accelerators"), self.metadata.int("/num_processes"))
+        asked = self.metadata.int("/args/num_accelerators", "/num_processes")
         self._put("num_processes", asked)
         self._put("num_accelerators", _at_least_one(self.summary.int("/num_accelerators")))
         self._put("num_hosts", _at_least_one(self.summary.int("/num_hosts")))
-        self._put("named_hosts", self.files.named_hosts())
+        self._put("named_hosts", self.files.named_hosts)
         slots = self.files.host_slots()
         source = self.metadata.source("/executed_command")
         absent = self._not_recorded("executed_command", "the executed command names no hosts")
@@ -155,9 +154,9 @@ class RunReader:
                 self._put(name, absent)
         else:
             self.sheet.put("manifest_found", manifest.state != "missing", Source(self.path))
-            counted = first_of(manifest.int("/num_files_generated"), manifest.int("/num_files_train"))
+            counted = manifest.int("/num_files_generated", "/num_files_train")
             self._put("manifest_files", counted)
-            made_by = first_of(manifest.text("/run_datetime"), manifest.text("/datagen"))
+            made_by = manifest.text("/run_datetime", "/datagen")
             self._put("manifest_datagen", mapped(made_by, _last_part))
         passed = self.files.parameter_int("dataset.num_files_generated")
         if manifest is None or (isinstance(passed, Absence) and passed.reason is Reason.KEY_ABSENT):
@@ -187,7 +186,7 @@ class RunReader:
 
     def _declared(self) -> Found[int]:
         memory = self.metadata.float("/args/client_host_memory_in_gb")
-        hosts = first_of(self.metadata.int("/args/num_client_hosts"), self.files.named_hosts())
+        hosts = first_of(self.metadata.int("/args/num_client_hosts"), self.files.named_hosts)
         if isinstance(memory, Absence) or isinstance(hosts, Absence):
             return memory if isinstance(memory, Absence) else hosts
         total = int(derived.declared_memory(memory.value, hosts.value))
@@ -257,11 +256,8 @@ class RunReader:
         if not rates.value or len(rates.value) != len(listed.value):
             detail = f"{len(rates.value)} throughputs for {len(listed.value)} utilisations"
             return self.summary.invalid(pointer, detail)
-        # A recorded throughput is a rounded binary number: what lies below a billionth of a point is its noise.
-        share = derived.utilisation(1, time.value, ranks, batch)
-        recomputed = [round(derived.exact(rate) * share, 9) for rate in rates.value]
-        excess = [round(derived.exact(one) - other, 9) for one, other in zip(listed.value, recomputed, strict=True)]
-        return Reading((float(derived.mean(recomputed)), float(min(excess)), float(max(excess))), rates.source)
+        found = derived.utilisation_of_rates(listed.value, rates.value, time.value, ranks, batch)
+        return Reading(found, rates.source)
 
     def _storage(self) -> None:
         """3.4.1, 3.4.2: the two directories, and recorded evidence that they lie on different filesystems."""
@@ -333,7 +329,7 @@ class RunReader:
         elif isinstance(tree, Absence):
             self.sheet.put("template_values", tree)
         else:
-            flat = {clean(name): clean(value) for name, value in flatten(tree.value).items()}
+            flat = clean_all(flatten(tree.value))
             overridden = [item.name for item in overrides.value]
             self._put(
                 "template_values", Reading(derived.compare_template(model, accelerator, flat, overridden), tree.source)
@@ -353,11 +349,14 @@ def stated_overrides(files: TrainingDocuments, template: str | Absence) -> Found
     if chosen is not None and not isinstance(template, Absence):
         told[_CHOICE], passed[_CHOICE] = template, clean(chosen)
     names = sorted({*told, *passed})[:MAX_KEYS]
-    stated = [
-        StatedOverride(name=name, metadata=told.get(name, NOT_STATED), overrides=passed.get(name, NOT_STATED))
-        for name in names
-    ]
+    stated = [_stated(name, told.get(name, NOT_STATED), passed.get(name, NOT_STATED)) for name in names]
     return Reading(stated, files.overrides.source())
+
+
+@lru_cache(1024)
+def _stated(name: str, metadata: str, overrides: str) -> StatedOverride:
+    """The same record for all the leaves of a workload, which agree in nearly all keys."""
+    return StatedOverride(name=name, metadata=metadata, overrides=overrides)
 
 
 @cache
@@ -381,12 +380,12 @@ def directory_model(files: TrainingDocuments) -> Found[str]:
 
 def model_of(files: TrainingDocuments) -> Found[str]:
     """The model that the metadata names."""
-    return first_of(files.metadata.text("/args/model"), files.metadata.text("/model"))
+    return files.metadata.text("/args/model", "/model")
 
 
 def accelerator_of(files: TrainingDocuments) -> Found[str]:
     """The accelerator type that the metadata names, lower case."""
-    found = first_of(files.metadata.text("/args/accelerator_type"), files.metadata.text("/accelerator"))
+    found = files.metadata.text("/args/accelerator_type", "/accelerator")
     return mapped(found, str.lower)
 
 
@@ -434,7 +433,7 @@ def division_of(files: TrainingDocuments) -> Found[str]:
 def ratio(files: TrainingDocuments, index: Literal[0, 1]) -> Found[float]:
     """Largest over smallest host, by memory (0) or cores (1)."""
     found = extremes(files, index)
-    return mapped(found, lambda ends: float(Fraction(ends[1]) / Fraction(ends[0])))
+    return mapped(found, lambda ends: ends[1] / ends[0])
 
 
 def _number(host: Any, part: str, key: str) -> float:

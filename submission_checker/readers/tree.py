@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any, TypeVar
 
 from mlpstorage.results import layout
-from mlpstorage.results.document import Document, Found, Reading, first_of
+from mlpstorage.results.document import Document, Found, Reading
 from mlpstorage.results.files import Root
 from mlpstorage.results.images import IMAGE_PREFIX, LEGACY, POOL, POOL_MARKER
 from mlpstorage.results.text import clean
@@ -262,8 +263,8 @@ class _LeafReader:
         self.expected = layout.metadata_name(leaf.name, family)
         # What readers open is there, whatever it is: they tell by themselves that it is no file.
         self._names = {*leaf.files, *(name for name in leaf.directories if name.endswith(".json"))}
-        names = sorted((*leaf.files, *leaf.directories))
-        self.metadata_files = [name for name in names if name.endswith(layout.METADATA_SUFFIX)]
+        names = (*leaf.files, *leaf.directories)
+        self.metadata_files = sorted(name for name in names if name.endswith(layout.METADATA_SUFFIX))
         self.metadata = self._open(root, self._metadata_name())
         self.summary = self._open(root, layout.SUMMARY)
 
@@ -279,29 +280,29 @@ class _LeafReader:
             return Document(clean(path), "missing", f"file:{clean(path)}", "there is no such file")
         return read_leaf_json(root, self.leaf, name, self.family, keep=True)
 
-    @property
+    @cached_property
     def accelerator(self) -> str:
         """Accelerator type, lower case; '' where the metadata names none."""
-        pointers = ("/accelerator", "/args/accelerator_type", "/args/accelerator")
-        found = first_of(*(self.metadata.text(pointer) for pointer in pointers))
+        found = self.metadata.text("/accelerator", "/args/accelerator_type", "/args/accelerator")
         return found.value.lower() if isinstance(found, Reading) else ""
 
-    @property
+    @cached_property
     def is_sizing(self) -> bool:
         """A checkpointing leaf that holds a sizing: the family has no level of commands to keep them apart."""
-        command = self._recorded_command()
-        return (
-            self.family == layout.CHECKPOINTING and isinstance(command, Reading) and command.value == layout.COMMANDS[0]
-        )
+        if self.family != layout.CHECKPOINTING:
+            return False
+        command = self._recorded_command
+        return isinstance(command, Reading) and command.value == layout.COMMANDS[0]
 
+    @cached_property
     def _recorded_command(self) -> Found[str]:
-        found = first_of(self.metadata.text("/command"), self.metadata.text("/args/command"))
+        found = self.metadata.text("/command", "/args/command")
         return found.map(str.lower) if isinstance(found, Reading) else found
 
     def times(self, *, measured: bool) -> LeafTimes:
         """Start and end; with ``measured`` the duration is that of the measured section of the summary."""
-        summary_start = _moment(first_of(self.summary.local_time("/start"), self.summary.local_time("/start_time")))
-        summary_end = _moment(first_of(self.summary.local_time("/end"), self.summary.local_time("/end_time")))
+        summary_start = _moment(self.summary.local_time("/start", "/start_time"))
+        summary_end = _moment(self.summary.local_time("/end", "/end_time"))
         starts = [
             ("invocation start", _moment(self.metadata.local_time("/invocation_start_time")), True),
             ("leaf name", self._directory_time(), True),
@@ -360,11 +361,11 @@ class _LeafReader:
             detail = f"there are {len(self.metadata_files)} metadata files"
             missing = Absence(f"metadata:{self.path}", Reason.INVALID, self.path, detail=detail)
         put(sheet, "run_datetime", missing or self.metadata.text("/run_datetime"))
-        kind = first_of(self.metadata.text("/benchmark_type"), self.metadata.text("/args/benchmark"))
+        kind = self.metadata.text("/benchmark_type", "/args/benchmark")
         if isinstance(kind, Reading):
             kind = kind.map(lambda name: discovery.family_named(name) or name)
         put(sheet, "benchmark_type", missing or kind)
-        put(sheet, "recorded_command", missing or self._recorded_command())
+        put(sheet, "recorded_command", missing or self._recorded_command)
 
     def _holds(self, pattern: str) -> bool:
         if pattern.endswith("/"):

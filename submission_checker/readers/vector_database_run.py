@@ -558,7 +558,7 @@ def _recall_in(document: Document, at: str) -> Found[float]:
     """The recall that a document states at this place: a number, or the mean of a map."""
     raw = document.raw(at) if at else None
     if raw is None or (isinstance(raw, Reading) and isinstance(raw.value, dict)):
-        return first_of(document.float(f"{at}/mean_recall"), document.float(f"{at}/recall_at_k"))
+        return document.float(f"{at}/mean_recall", f"{at}/recall_at_k")
     return document.float(at)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlpstorage.results.text import LONG, clean
+from mlpstorage.results.text import LONG, clean, clean_all
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,16 @@ def test_any_text_can_be_printed(text: str) -> None:
     assert shown.isprintable()
     assert clean(shown) == shown
     assert len(shown) == len(text)
+
+
+@given(st.dictionaries(st.text(st.characters(codec=None)), st.text(st.characters(codec=None))))
+def test_many_texts_are_cleaned_as_each_is(texts: dict[str, str]) -> None:
+    assert clean_all(texts) == {clean(key): clean(value) for key, value in texts.items()}
+
+
+def test_of_many_texts_only_a_long_one_is_cut() -> None:
+    texts = {"short": "x" * (LONG - 10), "long": "x" * (LONG + 1)}
+    assert clean_all(texts) == {"short": texts["short"], "long": clean(texts["long"])}
 
 
 def test_long_text_is_cut_and_says_so() -> None:

@@ -21,6 +21,7 @@ from rules.derived.training import (
     sizing_facts,
     template,
     utilisation,
+    utilisation_of_rates,
 )
 from rules.facts import Absence, Reason
 from rules.tables import reference_rows
@@ -169,6 +170,15 @@ def test_utilisation_from_throughput_lies_just_below_the_stated_one():
     excess = [exact(stated) - other for stated, other in zip(UNEQUAL["au"], recomputed, strict=True)]
     assert all(Fraction(4, 100) < one < Fraction(22, 100) for one in excess)
     assert utilisation(700, 0.5, 5, 70) == 100
+
+
+def test_utilisations_of_rates_are_rounded_to_billionths():
+    exactly = [round(utilisation(rate, 0.162, 50, 7), 9) for rate in UNEQUAL["rate"]]
+    excess = [round(exact(stated) - other, 9) for stated, other in zip(UNEQUAL["au"], exactly, strict=True)]
+    found = utilisation_of_rates(UNEQUAL["au"], UNEQUAL["rate"], 0.162, 50, 7)
+    assert found == (float(mean(exactly)), float(min(excess)), float(max(excess)))
+    assert utilisation_of_rates([100.0], [1e-12], 0.5, 5, 10) == (0.0, 100.0, 100.0)
+    assert utilisation_of_rates([0.0, 0.0], [0.5e-9, 1.5e-9], 0.01, 1, 1) == (1e-9, -2e-9, 0.0)
 
 
 def test_means_reproduce_the_summary():
