@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from datetime import datetime
 
@@ -43,6 +44,9 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         print(f"mlpstorage: the rule book does not load: {error}", file=sys.stderr)
         return RULE_BOOK_BROKEN
+    finally:
+        if arguments is None:  # the process is the command's own, and ends
+            gc.freeze()  # or the interpreter looks for cycles in all that exists before it does
 
 
 def _command(words: list[str], started: datetime) -> int:
@@ -86,7 +90,6 @@ def _checkpointing_run(words: list[str], started: datetime) -> int:
 
     The run itself, if it comes to that, collects again.
     """
-    import gc
     import os
 
     gc.disable()

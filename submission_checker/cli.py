@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import sys
 import traceback
@@ -41,18 +40,12 @@ class Exit(IntEnum):
     """A defect of the checker or of its rule data."""
 
 
-_SELDOM = (50_000, 20, 100)
-"""Thresholds of the garbage collector: what a check makes goes with its system, and hardly any of it in cycles."""
-
-
 class UsageError(Exception):
     """The command line asks for something that cannot be done."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command. Gives the exit code; argparse's own errors exit with 2."""
-    if argv is None:  # the process is the command's own
-        gc.set_threshold(*_SELDOM)
     words = list(sys.argv[1:] if argv is None else argv)
     parser, run = _command(words)
     arguments = parser.parse_args(words)
