@@ -6,15 +6,17 @@ import gc
 import sys
 
 _SELDOM = (50_000, 20, 100)
-"""Thresholds of the garbage collector: what is imported and loaded is no garbage, and what a check makes goes with its
-system, hardly any of it in cycles."""
+"""Thresholds of the garbage collector: what a check makes goes with its system, and hardly any of it in cycles."""
 
 
 def main() -> int:
     """Run the command. Gives the exit code."""
-    gc.set_threshold(*_SELDOM)  # before the first import
+    gc.disable()  # what is imported is no garbage
     from .cli import main as run
 
+    gc.freeze()
+    gc.set_threshold(*_SELDOM)
+    gc.enable()
     try:
         return run()
     finally:

@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from .base import Fact, FactModel, Int, Known, Record, fact
 
@@ -49,6 +49,8 @@ class CodeTree(FactModel):
 
 class _Recorded(BaseModel):
     """What a ``.code-hash.json`` says of the directory that it lies in, and what the directory really holds."""
+
+    model_config = ConfigDict(defer_build=True)  # it is a part of models, and no model by itself
 
     record_path: Fact[str] = fact("Path of the .code-hash.json.", known=Known.RUN)
     record_state: Fact[RecordState] = fact("Whether that file can be read.", known=Known.RUN)
