@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 _SELDOM = (50_000, 20, 100)
@@ -12,6 +13,8 @@ _SELDOM = (50_000, 20, 100)
 def main() -> int:
     """Run the command. Gives the exit code."""
     gc.disable()  # what is imported is no garbage
+    # Nothing here is for plugins of pydantic, and to find some it reads the metadata of all installed packages.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from .cli import main as run
 
     gc.freeze()
