@@ -40,7 +40,7 @@ class CompileError(Exception):
         self.column = column
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Unknown:
     """The expression has no value: these facts, all of them read by it, are absent."""
 

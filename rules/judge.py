@@ -17,7 +17,7 @@ from .subjects import ITEM, Scope
 _VIOLATES_PRESENT = frozenset({Reason.KEY_ABSENT, Reason.INVALID, Reason.NOT_RECORDED, Reason.NOT_APPLICABLE})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Judgement:
     """What one clause says of one subject, or of one item of it."""
 

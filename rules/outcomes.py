@@ -37,7 +37,7 @@ class Severity(StrEnum):
 SEVERITY_ORDER: Mapping[str, int] = {"error": 0, "warning": 1, "info": 2}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Evidence:
     """One fact that a finding rests on, its value, and where that was read."""
 
@@ -50,7 +50,7 @@ class Evidence:
         return {"fact": self.fact, "value": to_jsonable_python(self.value), "source": self.source}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Finding:
     """One thing a reader of a report should know.
 
@@ -100,7 +100,7 @@ class Deferred:
     known: Known
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OpenQuestion:
     """A clause that could not be decided because of one absence."""
 
@@ -118,7 +118,7 @@ Tally = dict[str, Counter[str]]
 """Rule id to how often each outcome occurred."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Evaluation:
     """Everything that one evaluation of a subject (and what is below it) gave in one division."""
 

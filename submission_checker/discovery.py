@@ -37,7 +37,7 @@ class Obstacle:
     in_leaf: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Entries:
     """What one directory holds, each sorted, dot names included. ``files`` is everything that is no directory.
 
@@ -56,7 +56,7 @@ class Entries:
         return tuple(name for name in self.directories if not name.startswith("."))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Leaf:
     """One run leaf. ``path`` is relative to the root, as the file system names it; ``files`` are its non-directories.
 
@@ -82,7 +82,7 @@ class Leaf:
         return self.path.rpartition("/")[2]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Stray:
     """A directory where leaves are expected that is none: ``run_like`` holds a run's files, ``below`` leaves in it."""
 
@@ -92,7 +92,7 @@ class Stray:
     below: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CommandDirectory:
     """The directory that holds the leaves of one command; for a family without commands the workload's own.
 
@@ -107,7 +107,7 @@ class CommandDirectory:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WorkloadDirectory:
     """One workload directory of a family with the leaves to judge, by command and then in the order of their names.
 
@@ -142,7 +142,7 @@ class WorkloadDirectory:
         return self.own_problem or next((level.problem for level in self.levels if level.problem), "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FamilyDirectory:
     """One directory below a system. ``family`` is what it is read as, '' if nothing; ``children`` its directories."""
 
@@ -153,7 +153,7 @@ class FamilyDirectory:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SystemDirectory:
     """One system of a submitter: its description's path, what lies in its results and its workload directories.
 

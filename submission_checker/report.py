@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mlpstorage.results.layout import COMMAND, DIVISIONS, FAMILY_LEVELS
 from mlpstorage.results.text import clean
@@ -26,8 +26,7 @@ SEVERITIES = ("error", "warning", "info")
 """Worst first."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Place(NamedTuple):
     """Whose result a path belongs to; parts that the path does not name are empty."""
 
     division: str = ""

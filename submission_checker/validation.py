@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
@@ -300,7 +300,7 @@ def _not_checked(report: CheckReport) -> list[str]:
     if report.left_out:
         found.append(f"{len(report.left_out)} rules of the edition were not selected")
     for place in sorted(report.open_rules):
-        where = " > ".join(part for part in asdict(place).values() if part) or "the tree"
+        where = " > ".join(part for part in place if part) or "the tree"
         ids = ", ".join(sorted(report.open_rules[place], key=rule_key))
         found.append(f"{where}: what these rules rest on is missing or cannot be used: {ids}")
     if not report.leaves:

@@ -27,7 +27,7 @@ PLACEHOLDER_MAX_BYTES = 32
 State = Literal["ok", "missing", "empty", "damaged", "refused", "placeholder"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Content:
     """What opening a file gave: the bytes where ``state`` is 'ok', else why there are none."""
 
@@ -36,7 +36,7 @@ class Content:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Entry:
     """One name in a directory: 'file', 'directory', 'link', or the kind of special file. ``size`` is a file's."""
 

@@ -26,7 +26,7 @@ Place = tuple[int, int, int]
 """Option, trial and rank of one rank result."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RankResult:
     """What one result file states; each figure is a value or an Absence."""
 
@@ -54,7 +54,7 @@ class OptionResults:
     """Why the whole is not known: results that were pruned, or are missing without the summary saying so."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Derived:
     """A derived figure and the result that decided it, if it was one."""
 

@@ -18,7 +18,7 @@ _ZONE_STEP = timedelta(minutes=15)
 """All zones in use differ from UTC by a multiple of this."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Instant:
     """A naive time and where it was read."""
 

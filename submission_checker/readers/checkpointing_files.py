@@ -35,7 +35,7 @@ _SEVERAL = 2
 _MOST_NAMED = 5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Step:
     """One checkpoint write or read of rank 0."""
 

@@ -56,7 +56,7 @@ def capture(root: Root, path: str) -> Captured:
     return Captured(path, record, code_hash.tree_hash(tree), _WHOLE in tree.files)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Pointer:
     """A leaf's pointer: its state, its text (or what is wrong), and the hash that it names."""
 
@@ -65,7 +65,7 @@ class Pointer:
     digest: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Stamp:
     """A leaf's provenance.json: whether it is there, its content or what is wrong with it."""
 
@@ -84,7 +84,7 @@ class Stamp:
         return Absence(f"value:{self.path}", Reason.INVALID, self.path, "", "it has not the form of a stamp")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LeafCode:
     """What a leaf says of its code. ``declares``: its metadata names a provenance file; ``accelerator``: as stated."""
 
