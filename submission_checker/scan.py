@@ -112,17 +112,7 @@ def _checked(
     report = CheckReport(edition.id, location.shown, edition.info.caution, deep=options.deep)
     report.partial = location.kind != "tree" or len(location.scope) > SUBMISSION_DEPTH
     if location.kind == "tree" and not location.is_leaf:
-        work_on: list[_Task] = []
-
-        def keep(system: SystemDirectory) -> SystemDirectory:
-            work_on.append(_Task(system.path, system.weight, Packed.of(system)))
-            return outline(system)
-
-        with open_root(location.root) as root:
-            listing = walk(root, location.scope, keep)
-        listing.partial = bool(location.scope or options.submitters)
-        listing.source_repo = options.source_repo
-        _select_submitters(listing, options.submitters)
+        listing, tasks = _list(location, options)
         report.unreadable.extend(listing.unreadable)
         report.systems = len(listing.systems)
         report.submitters = len(listing.submitters)
@@ -130,11 +120,6 @@ def _checked(
             raise NothingToCheckError(f"{clean(location.given)}: there is no submitter in it")
         work = partial(_check_task, location.root, options)
         look = Look(str(location.root), partial(_first_names, location.root))
-        # In a part of a tree only the images matter that its leaves name, and these are not known before.
-        images = [] if listing.partial else code_images.image_paths(listing)
-        tasks = [_Task(path, _IMAGE_WEIGHT) for path in images]
-        selected = {system.path for system in listing.systems}
-        tasks += [task for task in work_on if task.path in selected]
         results = (executor or Processes(1)).run(work, tasks, look)
         parts = _with_tree(_lost_told(results), location.root, options, Packed.of(listing))
         del listing, tasks
@@ -167,6 +152,26 @@ class _Task:
     path: str
     weight: int
     system: Packed[SystemDirectory] | None = None
+
+
+def _list(location: Location, options: Options) -> tuple[Listing, list[_Task]]:
+    """What there is, with systems in outline only, and what is to do: a system's names are packed until its turn."""
+    systems: list[_Task] = []
+
+    def keep(system: SystemDirectory) -> SystemDirectory:
+        systems.append(_Task(system.path, system.weight, Packed.of(system)))
+        return outline(system)
+
+    with open_root(location.root) as root:
+        listing = walk(root, location.scope, keep)
+    listing.partial = bool(location.scope or options.submitters)
+    listing.source_repo = options.source_repo
+    _select_submitters(listing, options.submitters)
+    # In a part of a tree only the images matter that its leaves name, and these are not known before.
+    images = [] if listing.partial else code_images.image_paths(listing)
+    selected = {system.path for system in listing.systems}
+    chosen = [task for task in systems if task.path in selected]
+    return listing, [*(_Task(path, _IMAGE_WEIGHT) for path in images), *chosen]
 
 
 def _check_task(address: Address, options: Options, task: _Task) -> Part:
