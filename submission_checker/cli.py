@@ -115,8 +115,8 @@ def _check(arguments: argparse.Namespace, executor: Executor) -> int:
     location = locate(arguments.results_dir)
     for output in outputs:
         _refuse_output_in_tree(output.path, location)
-    rulings = read_waivers(arguments.waivers, edition.id, date.today()) if arguments.waivers else None
-    earlier = read_report(arguments.since) if arguments.since else None
+    rulings = read_waivers(arguments.waivers, edition.id, date.today()) if arguments.waivers is not None else None
+    earlier = read_report(arguments.since) if arguments.since is not None else None
     scope, submitters = location.scope, split_list(arguments.submitter)
     repository = _repository(arguments.source_repo)
     options = Options(edition.id, tuple(submitters), debug=arguments.debug, source_repo=repository, deep=arguments.deep)
@@ -129,7 +129,7 @@ def _check(arguments: argparse.Namespace, executor: Executor) -> int:
         whole = not (scope or submitters or report.unreadable or report.faults)
         undecided = set() if report.deep else {rule for rule, _ in deep_clauses(edition.id)}
         apply_rulings(report, rulings, whole=whole, selected=selection.rules - undecided)
-    if arguments.write_waivers:
+    if arguments.write_waivers is not None:
         _write_draft(arguments.write_waivers, draft(report), location)
     if earlier is not None:
         apply_since(report, arguments.since, earlier, selected=selection.rules, scope=scope, submitters=submitters)
@@ -167,6 +167,12 @@ def _jobs(text: str) -> int:
     return int(text)
 
 
+def _path(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty; a path is wanted")
+    return text
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="submission-checker",
@@ -186,7 +192,7 @@ def _parser() -> argparse.ArgumentParser:
         help="(default: text); repeatable, each with its own --output; html and markdown are the validation report",
     )  # fmt: skip
     parser.add_argument(
-        "--output", action=AddFile, dest="outputs", metavar="FILE",
+        "--output", action=AddFile, dest="outputs", metavar="FILE", type=_path,
         help="write the format before it there, outside the tree (default: stdout)",
     )  # fmt: skip
     parser.add_argument(
@@ -199,21 +205,21 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--ignore", action="append", default=[], metavar="IDS", help="leave these rules out")
     parser.add_argument(
-        "--waivers", metavar="FILE",
+        "--waivers", metavar="FILE", type=_path,
         help="YAML with rulings (rule, path, reason, until): what they waive is shown and does not count",
     )  # fmt: skip
     parser.add_argument(
-        "--write-waivers", metavar="FILE", help="draft a waivers file for what was found; reasons are yours"
-    )
+        "--write-waivers", metavar="FILE", type=_path,
+        help="draft a waivers file for what was found; reasons are yours",
+    )  # fmt: skip
     parser.add_argument(
-        "--since", metavar="REPORT.json",
+        "--since", metavar="REPORT.json", type=_path,
         help="show and count only what is new against this earlier --format json report, and list what was cleared",
     )  # fmt: skip
     parser.add_argument(
-        "--source-repo",
-        metavar="DIR",
+        "--source-repo", metavar="DIR", type=_path,
         help="a clone of the tool's repository, to compare code images with their commits",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--deep", action="store_true",
         help="read the files of every training rank as well, and recompute utilisation from them (3.3.2 e)",

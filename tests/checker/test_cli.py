@@ -228,6 +228,14 @@ def test_an_unknown_rule_is_answered_with_near_ones(clean: Tree, capsys: pytest.
     assert "near: 4.3.5" in run(capsys, clean.root, "--select", "4.3.55")[2]
 
 
+@pytest.mark.parametrize("option", ["--waivers", "--write-waivers", "--since", "--source-repo", "--output"])
+def test_an_empty_path_is_not_passed_over(capsys: pytest.CaptureFixture[str], clean: Tree, option: str) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main([str(clean.root), option, ""])
+    assert exit_.value.code == 2
+    assert f"argument {option}: it is empty" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("jobs", ["0", "-1", "many"])
 def test_usage_errors(clean: Tree, jobs: str) -> None:
     with pytest.raises(SystemExit) as exit_:
