@@ -47,7 +47,7 @@ bench: $(VENV)/.ready ## what a start, and a tree of the size of the v3.0 round,
 	$(BIN)/python benchmarks/tree.py --tools $(BENCH_TOOLS)
 
 endurance: $(VENV)/.ready ## a million mutated leaves (an hour)
-	$(BIN)/python benchmarks/endurance.py --cases $(dir $(BENCH_TOOLS))cases --leaves 1000000 --jobs 2 --keep-going
+	$(BIN)/python benchmarks/endurance.py --cases $(dir $(BENCH_TOOLS))cases --leaves 1000000 --jobs 2 --keep-going --warm 150000
 
 clean: ## remove what make made
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info

@@ -221,7 +221,8 @@ class Compiler:
         self._tables = tables
         self._fold = fold
         self._environments: dict[tuple[type[FactModel], type[Record] | None], Environment] = {}
-        self._clauses: list[CompiledClause] = []
+        self._kinds: dict[tuple[type[FactModel], str], None] = {}
+        """Subjects that clauses judge, with the list whose items they judge, if any."""
         self._declarations = Declarations(self._all_variables)
 
     def clauses_of(self, rule: Rule) -> dict[str, Clause]:
@@ -283,7 +284,7 @@ class Compiler:
             severity = severity[self.edition]
         divisions = tuple(clause.divisions or rule.divisions)
         made = CompiledClause(key, clause, MODELS[subject], divisions, severity, self._environment, fail)
-        self._clauses.append(made)
+        self._kinds[made.model, clause.each] = None
         return made
 
     def _environment(self, model: type[FactModel], item: type[Record] | None) -> Environment:
@@ -294,9 +295,9 @@ class Compiler:
 
     def _all_variables(self) -> Iterator[Mapping[str, Variable]]:
         """The names that the clauses of the section may read."""
-        sound = (clause for clause in self._clauses if clause.clause.each in ("", *fact_infos(clause.model)))
-        for model, item in dict.fromkeys((clause.model, clause.item) for clause in sound):
-            yield self._environment(model, item).variables
+        for model, each in self._kinds:
+            info = fact_infos(model).get(each)
+            yield self._environment(model, info.record if info else None).variables
 
 
 def patched(clause: Clause, patch: ClausePatch | None) -> Clause:

@@ -136,6 +136,10 @@ class Declarations:
                     found[name] = None
         return {name: kind for name, kind in found.items() if kind is not None}
 
+    def knows(self, variables: Mapping[str, Variable]) -> bool:
+        """Whether all of these have the types here that they say."""
+        return all(name in self.types and self.types[name] == one.type for name, one in variables.items())
+
     @cached_property
     def cel(self) -> Any:
         """The environment of the CEL library."""
@@ -165,7 +169,7 @@ class Environment:
 
     @cached_property
     def _env(self) -> Any:
-        if self._shared is not None and self.variables.keys() <= self._shared.types.keys():
+        if self._shared is not None and self._shared.knows(self.variables):
             return self._shared.cel
         return Declarations(lambda: [self.variables]).cel
 
@@ -190,14 +194,14 @@ class Environment:
         except ExpressionError as error:
             raise CompileError(error.problem, error.column) from error
         self._check_tree(tree)
+        reads = tuple(sorted(set(tree.names())))
+        for name in reads:
+            if name not in self.variables:  # CEL may know it, for a clause on another subject
+                raise CompileError(f"undeclared reference to '{name}'", _column(tree, name))
         try:
             program = self._env.compile(text)
         except RuntimeError as error:
             raise self._readable(str(error)) from error
-        reads = tuple(sorted(set(tree.names())))
-        unknown = [name for name in reads if name not in self.variables]
-        if unknown:
-            raise CompileError(f"not a declared fact: {', '.join(unknown)}")
         expression = Expression(text, tree, reads, program.return_type(), program)
         if not reads:
             self._dry_run(expression)
@@ -248,6 +252,11 @@ class Environment:
             return CompileError(text.splitlines()[0])
         problems = "; ".join(re.sub(r"\s*\[[A-Z_]+\]$", "", problem) for _, _, problem in found)
         return CompileError(problems, found[0][1] if found[0][0] == 1 else 0)
+
+
+def _column(tree: Node, name: str) -> int:
+    """Where a name stands first, counted from 1."""
+    return next(node.start + 1 for node in tree.walk() if node.kind == "name" and node.text == name)
 
 
 _OPTION = re.compile(r"--[a-z-]+ $")

@@ -134,12 +134,15 @@ def compile_section(loaded: LoadedSection, edition_id: str) -> Iterator[Compiled
     Raises RuleLoadError.
     """
     compiler = Compiler(edition_id, loaded.tables, loaded.section.defaults.fold)
-    for index, rule in enumerate(loaded.section.rules):
-        if not rule.editions or edition_id in rule.editions:
-            compiled = compiler.rule(rule, loaded.fail(index, edition_id))
-            if not loaded.checked:
-                compiled.check()
-            yield compiled
+    found = [
+        compiler.rule(rule, loaded.fail(index, edition_id))
+        for index, rule in enumerate(loaded.section.rules)
+        if not rule.editions or edition_id in rule.editions
+    ]
+    for compiled in found:  # only now, for all share what CEL knows of names
+        if not loaded.checked:
+            compiled.check()
+        yield compiled
 
 
 def _check_section(loaded: LoadedSection) -> None:

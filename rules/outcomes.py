@@ -135,7 +135,7 @@ class Evaluation:
 
     @property
     def tally(self) -> Tally:
-        """How often each outcome occurred, one count a subject."""
+        """How often each outcome occurred, one count a subject; counted anew each time."""
         found: Tally = {}
         count_outcomes(found, self.outcomes)
         return found

@@ -177,7 +177,7 @@ class SystemDirectory:
         return sum(len(workload.leaves) for workload in self.workloads)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SubmitterDirectory:
     """One submitter of a division. ``results`` are the names of its systems, ``systems`` the descriptions' directory.
 
@@ -235,9 +235,15 @@ class Listing:
         return sum(len(workload.leaves) for system in self.systems for workload in system.workloads)
 
 
-def walk(
-    root: Root, scope: Sequence[str] = (), keep: Callable[[SystemDirectory], SystemDirectory] = lambda system: system
-) -> Listing:
+Keep = Callable[[SystemDirectory], SystemDirectory]
+"""Given a system, gives what a listing keeps of it."""
+
+
+def _whole(system: SystemDirectory) -> SystemDirectory:
+    return system
+
+
+def walk(root: Root, scope: Sequence[str] = (), keep: Keep = _whole) -> Listing:
     """All submitters, systems and workload directories below the root, in the order of their paths.
 
     Each directory is listed once. With a scope only what lies on the way to it and below it is gone into. ``keep`` is
@@ -306,12 +312,7 @@ def _unread_in_leaf(name: str) -> bool:
 class _Walker:
     """Lists directories, restricted to a scope, and keeps account of what it did not go into."""
 
-    def __init__(
-        self,
-        root: Root,
-        scope: Sequence[str] = (),
-        keep: Callable[[SystemDirectory], SystemDirectory] = lambda system: system,
-    ) -> None:
+    def __init__(self, root: Root, scope: Sequence[str] = (), keep: Keep = _whole) -> None:
         self._root = root
         self._scope = scope
         self._keep = keep

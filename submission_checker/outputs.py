@@ -97,12 +97,18 @@ class Sink(io.TextIOBase):
         self._path = path
         self._file: IO[str] | None = None
 
+    def open(self) -> IO[str]:
+        """What is written to, opened if it was not: so that a report that says nothing has its file, too."""
+        if self._file is None:
+            with self._errors():
+                self._file = self._open()
+        return self._file
+
     def write(self, text: str) -> int:
         """Write all of the text."""
+        file = self.open()
         with self._errors():
-            if self._file is None:
-                self._file = self._open()
-            self._file.write(text)
+            file.write(text)
         return len(text)
 
     def flush(self) -> None:
@@ -121,6 +127,8 @@ class Sink(io.TextIOBase):
     def _open(self) -> IO[str]:
         if self._path is not None:
             return open(self._path, "w", encoding="utf-8", newline="\n")
+        if sys.stdout is None:
+            raise OutputError("the standard output is closed: give --output FILE")
         if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a character gets its escape
             sys.stdout.reconfigure(errors="backslashreplace")
         return sys.stdout
@@ -173,7 +181,7 @@ def _write_whole(write: Format, report: CheckReport, style: Style, sink: Sink) -
     with gzip.open(packed, "wt", 1, "utf-8", "surrogatepass", "") as text:
         write(report, text, style)
     packed.seek(0)
-    sink.write("")  # opens the file of a report that says nothing, too
+    sink.open()
     with gzip.open(packed, "rt", encoding="utf-8", errors="surrogatepass", newline="") as text:
         while piece := text.read(_PIECE):
             sink.write(piece)

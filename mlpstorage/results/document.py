@@ -19,6 +19,7 @@ from typing import Any, Generic, TypeVar
 from pydantic_core import from_json, to_json
 
 from rules.facts import Absence, Reason, Source
+from rules.remembered import remembered
 
 from . import yaml_text
 from .files import MAX_JSON_BYTES, MAX_YAML_BYTES, Content, Root, State
@@ -158,7 +159,7 @@ class Document:
         return self._first(pointers, as_list)
 
 
-@lru_cache(4096)
+@remembered(4096)
 def _keys(pointer: str) -> tuple[str, ...]:
     """The keys of a JSON pointer; readers use the same few hundred for every leaf."""
     return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:])

@@ -54,7 +54,7 @@ class Root(ABC):
     path: str
     """Where it lies, to be shown."""
     kept: dict[str, Any]
-    """Files, parsed or as they are, that wait for their second reader, by path."""
+    """Parsed files that wait for their second reader, by path."""
 
     def __enter__(self) -> Self:
         return self

@@ -8,17 +8,16 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from ..facts.checkpointing import Parameter
+from ..remembered import remembered
 from ..tables import load_table, reference_rows
 
 GIB = 2**30
 NOT_SET = "(not set)"
 
-_KEPT_LENGTH = 64
-"""Longer texts are not kept for the next one that is the same."""
 _WEIGHT_BYTES = 2
 """fp16 weights."""
 _OPTIMIZER_BYTES = 12
@@ -237,7 +236,7 @@ def _flatten(tree: Mapping[str, Any], prefix: str, flat: dict[str, str]) -> None
 def canonical(value: Any) -> str:
     """One spelling for a configuration value: ``true``/``false`` whatever the case, ``5`` for 5.0 and "5"."""
     if isinstance(value, str):
-        return _canonical_text(value) if len(value) <= _KEPT_LENGTH else _canonical_text.__wrapped__(value)
+        return _canonical_text(value)
     if value is None:
         return NOT_SET
     if isinstance(value, bool):
@@ -248,10 +247,10 @@ def canonical(value: Any) -> str:
         return str(int(value))
     if isinstance(value, list | tuple):
         return "[" + ", ".join(canonical(item) for item in value) + "]"
-    return _canonical_text.__wrapped__(str(value))
+    return _canonical_text(str(value))
 
 
-@lru_cache(4096)
+@remembered(4096)
 def _canonical_text(text: str) -> str:
     text = text.strip()
     if text.lower() in ("true", "false"):
@@ -265,7 +264,7 @@ def _canonical_text(text: str) -> str:
     return text
 
 
-@lru_cache(256)  # a name may come from any file
+@remembered(256)  # a name may come from any file
 def reference_workload(model: str) -> Mapping[str, str]:
     """The model's reference DLIO workload by dotted key, canonical values; empty for an unknown model."""
     row = reference_rows("checkpointing-models").get(model)
@@ -286,7 +285,7 @@ def compare_parameters(model: str, effective: Mapping[str, str]) -> list[Paramet
     ]
 
 
-@lru_cache(4096)
+@remembered(4096)
 def _parameter(name: str, value: str, reference: str) -> Parameter:
     """The same record for all the runs of a workload, which agree in nearly all keys."""
     return Parameter(name=name, value=value, reference=reference)

@@ -15,8 +15,9 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any
 
-from ..facts.base import Absence, Reason
+from ..facts.base import Absence
 from ..facts.training import Origin, Override, TemplateValue
+from ..remembered import remembered
 from ..tables import load_table, reference_rows
 from .checkpointing import NOT_SET, canonical
 
@@ -130,7 +131,7 @@ def template_name(model: str, accelerator: str) -> str:
     return f"{model}_{accelerator}"
 
 
-@lru_cache(1024)
+@remembered(1024)
 def template(model: str, accelerator: str) -> Template | None:
     """The workload template of a pair; None where there is none."""
     row = reference_rows("training-templates").get(template_name(model, accelerator))
@@ -247,7 +248,7 @@ def gib_text(memory_bytes: Exact) -> str:
     return f"{float(Fraction(memory_bytes) / GIB):.4f}"
 
 
-@lru_cache(1024)
+@remembered(1024)
 def reference_workload(model: str, accelerator: str) -> Mapping[str, str]:
     """The reference workload of a pair by dotted key, in order, canonical values; empty for an unknown model."""
     shared = reference_rows("training-models").get(model)
@@ -298,7 +299,7 @@ def compare_template(
     ]
 
 
-@lru_cache(4096)
+@remembered(4096)
 def _template_value(name: str, value: str, default: str) -> TemplateValue:
     """The same record for all the runs of a workload, which agree in nearly all keys."""
     return TemplateValue(name=name, value=value, default=default)
@@ -323,7 +324,7 @@ def describe_overrides(
     return [_override(key, values[key], reference.get(plain_key(key), NOT_SET), origin(key)) for key in sorted(values)]
 
 
-@lru_cache(1024)
+@remembered(1024)
 def _override(name: str, value: str, default: str, origin: Origin) -> Override:
     """The same record for all the leaves of a workload, which agree in nearly all keys."""
     return Override(name=name, value=value, default=default, origin=origin)
@@ -353,14 +354,10 @@ def _sizing_facts(
     accelerators: int, batch_size: int, samples: int, record_length: float, memory: Exact
 ) -> Mapping[str, Any]:
     sizing = size_dataset(accelerators, batch_size, samples, exact(record_length), memory)
-    found: dict[str, Any] = {
+    return {
         "files_by_steps": math.ceil(sizing.by_steps),
         "files_by_memory": math.ceil(sizing.by_memory),
         "required_files": sizing.files,
         "required_files_floored": sizing.files_floored,
         "sizing": sizing.text,
     }
-    for name, value in found.items():
-        if isinstance(value, int) and value >= 2**63:
-            found[name] = Absence(f"range:{name}", Reason.INVALID, detail=f"{name} is beyond any dataset: {value}")
-    return found

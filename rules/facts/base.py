@@ -293,7 +293,11 @@ class FactSheet:
     sources: dict[str, Source] = field(default_factory=dict)
 
     def put(self, name: str, value: Any, source: Source | None = None) -> None:
-        """State a value with its source, or an :class:`Absence`."""
+        """State a value with its source, or an :class:`Absence`. An integer that CEL cannot hold is no value."""
+        if type(value) is int and not _LEAST <= value < -_LEAST:  # sums and products of what a file states
+            path, pointer = (source.path, source.pointer) if source is not None else ("", "")
+            detail = f"{name} would be {value}, which is beyond any run"
+            value = Absence(f"range:{path}#{pointer}:{name}", Reason.INVALID, path, pointer, detail)
         self.values[name] = value
         if source is not None and not isinstance(value, Absence):
             self.sources[name] = source

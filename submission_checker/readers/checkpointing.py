@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from mlpstorage.results import dlio
@@ -22,6 +21,7 @@ from rules.derived import checkpointing as derived
 from rules.derived.workload import Invocation, derive_workload
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload, Division, StatedParameter
+from rules.remembered import remembered
 
 from ..discovery import Leaf, WorkloadDirectory
 from .checkpointing_files import LeafDocuments
@@ -389,7 +389,7 @@ class _LeafReader:
         return Reading(stated, self.files.overrides.source() if self.files.overrides.ok else self.metadata.source())
 
 
-@lru_cache(1024)
+@remembered(1024)
 def _stated(name: str, config: str, overrides: str, command: str) -> StatedParameter:
     """The same record for all the runs of a workload, which agree in nearly all keys."""
     return StatedParameter(name=name, config=config, overrides=overrides, command=command)

@@ -95,7 +95,7 @@ class LeafCode:
 
 
 def read_leaf_code(root: Root, family: str, leaf: Leaf) -> LeafCode:
-    """Read a leaf's pointer and stamp; pointer and metadata stay kept for its other readers."""
+    """Read a leaf's pointer and stamp; its metadata stays kept for its other readers."""
     metadata = read_leaf_json(root, leaf, layout.metadata_name(leaf.name, family), family, keep=True)
     accelerator = metadata.text("/accelerator")
     return LeafCode(
@@ -109,8 +109,6 @@ def read_leaf_code(root: Root, family: str, leaf: Leaf) -> LeafCode:
 def _pointer(root: Root, leaf: Leaf) -> Pointer:
     path = f"{leaf.path}/{layout.CODE_IMAGE_POINTER}"
     content = root.read(path, _POINTER_BYTES)
-    if content.state != "refused":
-        root.kept[path] = content
     if content.state in ("missing", "placeholder"):
         return Pointer(content.state, content.detail)
     if content.state == "refused":

@@ -6,7 +6,7 @@ import re
 
 from mlpstorage.results import layout
 from mlpstorage.results.document import Found, Reading
-from mlpstorage.results.files import Content, Root
+from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.facts import Absence, Reason, Source
 
@@ -19,8 +19,7 @@ _HASH = re.compile(r"(?:md5-tree-v2:)?([0-9a-f]{32})")
 def read_pointer(root: Root, leaf: Leaf) -> Found[str]:
     """The hash that the leaf's pointer names. That it is there and resolves is judged by CHECK-01."""
     path = f"{leaf.path}/{layout.CODE_IMAGE_POINTER}"
-    kept: Content | None = root.kept.pop(path, None)
-    content = kept or root.read(path, MAX_POINTER_BYTES)
+    content = root.read(path, MAX_POINTER_BYTES)
     shown = clean(path)
     match = _HASH.fullmatch(content.data.decode("utf-8", "replace").strip())
     if match is None:

@@ -34,7 +34,7 @@ def submitter_facts(
 _SHOWN = 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Named:
     """The image that pointers name: its name, pools of others that hold it, and its path and recorded hash."""
 
@@ -87,8 +87,10 @@ class _SubmissionReader:
         sheet.put("stamp_exists", stamp.exists, at)
         sheet.put("stamp_problems", list(stamp.problems), Source(stamp.path))
         names = ("stamp_image", "stamp_edition", "stamp_dlio_commit", "stamp_core", "comparable_as")
-        values: tuple[Any, ...] = (stamp.absence(),) * len(names)
-        if (content := stamp.content) is not None:
+        values: tuple[Any, ...]
+        if (content := stamp.content) is None:
+            values = (stamp.absence(),) * len(names)
+        else:
             values = (
                 clean(content.tool.code_image.strip()),
                 clean(content.rules_edition),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, TypeVar
 
 from mlpstorage.results import layout
@@ -25,6 +25,7 @@ from rules.derived.checkpointing import flatten, parse_hosts
 from rules.derived.training import describe_overrides
 from rules.facts import Absence, Reason
 from rules.facts.training import Override
+from rules.remembered import remembered
 
 from ..discovery import Leaf
 from .checkpointing_files import LeafDocuments
@@ -39,8 +40,6 @@ HIDDEN = "(hidden)"
 """Stands for the value of a key that looks like a credential: no report repeats it."""
 _MANIFEST_KEY = "datagen_manifest_file"
 _SECRET = re.compile(r"secret|passw|token|credential|(access|api|private)_?key", re.IGNORECASE)
-_KEPT_LENGTH = 64
-"""What is said of longer keys is not kept for the next one that is the same."""
 _METADATA = re.compile(rf"{layout.TRAINING}_.*_metadata\.json")
 STDOUT_LOG = f"{layout.TRAINING}_run.stdout.log"
 
@@ -236,13 +235,8 @@ def _shown(overrides: dict[str, str]) -> dict[str, str]:
     return clean_all({key: HIDDEN if _is_secret(key) else value for key, value in overrides.items()})
 
 
+@remembered(1024)  # all leaves override the same few keys
 def _is_secret(key: str) -> bool:
-    return _looks_secret(key) if len(key) <= _KEPT_LENGTH else _looks_secret.__wrapped__(key)
-
-
-@lru_cache(1024)
-def _looks_secret(key: str) -> bool:
-    """All leaves override the same few keys."""
     return _SECRET.search(key) is not None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, Literal
 
 from mlpstorage.results import dlio, layout
@@ -13,6 +13,7 @@ from rules.derived import training as derived
 from rules.derived.checkpointing import flatten, normal_path
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.training import StatedOverride
+from rules.remembered import remembered
 
 from .checkpointing import recorded_division
 from .code_pointer import hash_of
@@ -353,7 +354,7 @@ def stated_overrides(files: TrainingDocuments, template: str | Absence) -> Found
     return Reading(stated, files.overrides.source())
 
 
-@lru_cache(1024)
+@remembered(1024)
 def _stated(name: str, metadata: str, overrides: str) -> StatedOverride:
     """The same record for all the leaves of a workload, which agree in nearly all keys."""
     return StatedOverride(name=name, metadata=metadata, overrides=overrides)

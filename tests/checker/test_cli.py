@@ -228,6 +228,15 @@ def test_an_unknown_rule_is_answered_with_near_ones(clean: Tree, capsys: pytest.
     assert "near: 4.3.5" in run(capsys, clean.root, "--select", "4.3.55")[2]
 
 
+def test_a_closed_standard_output_is_an_error_of_the_caller(clean: Tree) -> None:
+    command = [sys.executable, "-m", "submission_checker", str(clean.root)]
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "submission-checker: the standard output is closed: give --output FILE\n",
+    )
+
+
 @pytest.mark.parametrize("option", ["--waivers", "--write-waivers", "--since", "--source-repo", "--output"])
 def test_an_empty_path_is_not_passed_over(capsys: pytest.CaptureFixture[str], clean: Tree, option: str) -> None:
     with pytest.raises(SystemExit) as exit_:

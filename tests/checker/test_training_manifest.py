@@ -231,3 +231,15 @@ def test_published_leaves(tmp_path: Path, token: str, spoil: Change, legal: Chan
     (finding,) = [f for f in judged(tmp_path / "tree") if f.rule == "3.3.1"]
     assert finding.message.startswith(token)
     assert finding.path.endswith(leaves[3].path.name)
+
+
+def test_a_file_that_other_readers_know_is_no_manifest(tmp_path: Path) -> None:
+    """A run names its pointer, or its own metadata, as the manifest: no reader is given what another one parsed."""
+    tree = TrainingTree(tmp_path).build()
+    pointer, own = tree.runs[:2]
+    (pointer.path / ".mlps-code-image").write_text("0" * 32)
+    pointer.edit("metadata", {"/datagen_manifest_file": ".mlps-code-image"})
+    own.edit("metadata", {"/datagen_manifest_file": own.file("metadata").name})
+    report = check(tree.root, Options(edition=DRAFT))
+    assert not report.faults
+    assert report.leaves == len(tree.runs) + len(tree.leaves("datagen")) + len(tree.leaves("datasize"))

@@ -138,3 +138,15 @@ def test_facts_of_unequal_invocations(tmp_path: Path) -> None:
     assert (workload.num_hosts, workload.client_memory_gib, workload.checkpoints_written) == (2, 200.0, 10)
     assert isinstance(workload.api, Absence)
     assert workload.api.detail == "the invocations differ: file, object"
+
+
+def test_a_count_that_no_rule_can_hold_is_unknown(tmp_path: Path) -> None:
+    """Each run states a number that 64 bits hold; their sum is one that they do not."""
+    tree = Tree(tmp_path / "tree")
+    tree.describe()
+    for name in ("20260701_100000", "20260701_101000"):
+        tree.add(name, 10, 0).edit("metadata", {"/args/num_checkpoints_write": 2**62})
+    written = workload_of(tree).checkpoints_written
+    assert isinstance(written, Absence)
+    assert (written.reason, written.path.rpartition("/")[2]) == (Reason.INVALID, tree.leaves[0].metadata.name)
+    assert "would be 9223372036854775808" in written.detail

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import SchemaValidator
 
 import rules
-from rules.facts import Absence, FactModel, Reason, Source
+from rules.facts import Absence, FactModel, FactSheet, Reason, Source
 from rules.facts.base import MODELS, Fact, Record, _schema
 from rules.facts.files import LeafFile
 
@@ -84,3 +84,17 @@ def test_models_cannot_be_changed():
     with pytest.raises(ValidationError, match="frozen"):
         FILE.name = "b"
     assert hash(FILE) == hash(FILE.model_copy())
+
+
+@pytest.mark.parametrize(
+    ("value", "held"), [(2**63 - 1, True), (2**63, False), (-(2**63), True), (-(2**63) - 1, False)]
+)
+def test_a_sheet_takes_no_integer_that_cel_cannot_hold(value, held):
+    sheet = FactSheet()
+    sheet.put("count", value, Source("summary.json", "/count"))
+    assert (sheet.get("count") == value) is held
+    if not held:
+        absent = sheet.get("count")
+        assert (absent.reason, absent.place) == (Reason.INVALID, "summary.json#/count")
+        assert str(value) in absent.detail
+        assert not sheet.sources

@@ -23,7 +23,7 @@ from rules.derived.training import (
     utilisation,
     utilisation_of_rates,
 )
-from rules.facts import Absence, Reason
+from rules.facts import Absence, FactSheet, Reason
 from rules.tables import reference_rows
 
 
@@ -211,8 +211,10 @@ def test_steps_are_known_without_the_memory():
 
 
 def test_sizes_beyond_any_dataset_are_absent():
-    found = sizing_facts(2**62, 2**62, 1, 1e-9, 2**62)
-    assert all(isinstance(value, Absence) for name, value in found.items() if name != "sizing")
+    sheet = FactSheet()
+    for name, value in sizing_facts(2**62, 2**62, 1, 1e-9, 2**62).items():
+        sheet.put(name, value)
+    assert all(isinstance(value, Absence) for name, value in sheet.values.items() if name != "sizing")
 
 
 def test_overrides_carry_origin_and_reference():
