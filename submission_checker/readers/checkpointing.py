@@ -109,25 +109,16 @@ class _LeafReader:
         )
 
     def _identity(self) -> None:
-        recorded = recorded_division(self.metadata)
-        if self.leaf.division:
-            self.sheet.put("division", self.leaf.division, Source(self.path))
-        else:  # a leaf outside any tree
-            self._put("division", self._division_of(recorded))
+        self._put("division", division_of(self.leaf, self.metadata))
         if self.leaf.workload:
             self.sheet.put("directory_model", clean(self.leaf.workload), Source(self.path))
         else:
             detail = "the leaf lies in no workload directory"
             alone = Absence(f"alone:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
             self.sheet.put("directory_model", alone)
-        self._put("recorded_division", recorded)
+        self._put("recorded_division", recorded_division(self.metadata))
         self._put("recorded_verdict", self._recorded_verdict())
         self._put("model", self._model())
-
-    def _division_of(self, recorded: Found[str]) -> Found[str]:
-        if isinstance(recorded, Reading) and recorded.value not in get_args(Division):
-            return self.metadata.invalid(recorded.source.pointer, f"{recorded.value!r} is not a division")
-        return recorded
 
     def _recorded_verdict(self) -> Found[str]:
         if self.metadata.ok and "verification" in self.metadata.data and self.metadata.data["verification"] is None:
@@ -393,6 +384,16 @@ class _LeafReader:
 def _stated(name: str, config: str, overrides: str, command: str) -> StatedParameter:
     """The same record for all the runs of a workload, which agree in nearly all keys."""
     return StatedParameter(name=name, config=config, overrides=overrides, command=command)
+
+
+def division_of(leaf: Leaf, metadata: Document) -> Found[str]:
+    """The division that a leaf of any family lies in; outside any tree the one that it states."""
+    if leaf.division:
+        return Reading(leaf.division, Source(clean(leaf.path)))
+    recorded = recorded_division(metadata)
+    if isinstance(recorded, Reading) and recorded.value not in get_args(Division):
+        return metadata.invalid(recorded.source.pointer, f"{recorded.value!r} is not a division")
+    return recorded
 
 
 def recorded_division(metadata: Document) -> Found[str]:

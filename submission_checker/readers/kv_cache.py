@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from mlpstorage.results import layout
 from mlpstorage.results.document import (
@@ -21,7 +21,6 @@ from rules.derived import kv_cache as derived
 from rules.derived.checkpointing import canonical, normal_path, parse_hosts
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.kv_cache import (
-    Division,
     EnvironmentVariable,
     Feature,
     KvCacheOption,
@@ -32,7 +31,7 @@ from rules.facts.kv_cache import (
 from rules.tables import reference_rows
 
 from ..discovery import Leaf, WorkloadDirectory
-from .checkpointing import recorded_division
+from .checkpointing import division_of, recorded_division
 from .checkpointing_files import as_words
 from .common import leaf_file, mapped, put
 from .kv_cache_commands import Command, environment
@@ -186,15 +185,8 @@ class _RunReader:
         return found
 
     def _identity(self) -> None:
-        recorded = recorded_division(self.metadata)
-        if self.leaf.division:
-            self.sheet.put("division", self.leaf.division, self.at)
-        elif isinstance(recorded, Reading) and recorded.value not in get_args(Division):
-            detail = f"{recorded.value!r} is not a division"
-            self.sheet.put("division", self.metadata.invalid(recorded.source.pointer, detail))
-        else:
-            self._put("division", recorded)
-        self._optional("recorded_division", recorded)
+        self._put("division", division_of(self.leaf, self.metadata))
+        self._optional("recorded_division", recorded_division(self.metadata))
         time = layout.leaf_time(self.leaf.name)
         if time is None:
             cause, detail = f"name:{self.path}", "the leaf's name is not a time stamp"

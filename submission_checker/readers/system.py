@@ -77,10 +77,17 @@ def by_system(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
     """Names in a directory of descriptions, by the system that they are meant for."""
     found: dict[str, list[str]] = {}
     for name in names:
-        for ending in (*DESCRIPTION_LIKE, DOCUMENT):
-            if name.lower().endswith(ending):
-                found.setdefault(name[: -len(ending)], []).append(name)
+        if stem := stem_of(name):
+            found.setdefault(stem, []).append(name)
     return found
+
+
+def stem_of(name: str) -> str:
+    """The system that a file is meant for, by its name; empty for none."""
+    for ending in (*DESCRIPTION_LIKE, DOCUMENT):
+        if name.lower().endswith(ending):
+            return name[: -len(ending)]
+    return ""
 
 
 def _names(root: Root, directory: str) -> list[str]:

@@ -13,7 +13,7 @@ from rules.facts.system import System
 from rules.facts.systems import SharedDocument, SystemsDirectory, SystemsEntry
 
 from ..discovery import RESULTS, SYSTEMS, Listing, SubmitterDirectory
-from .system import DESCRIPTION, DESCRIPTION_LIKE, DOCUMENT, Results, by_system, read_description, system_facts
+from .system import DESCRIPTION, DOCUMENT, Results, by_system, read_description, stem_of, system_facts
 
 _NOTES = ".md"
 _MAX_ENTRIES = 50
@@ -43,25 +43,17 @@ def read_systems_directory(root: Root, listing: Listing, submitter: SubmitterDir
     return sheet.build(SystemsDirectory, clean(path), below)
 
 
-def _stem(name: str) -> str:
-    """The system that a file belongs to, by its name; empty for none."""
-    for ending in (*DESCRIPTION_LIKE, DOCUMENT):
-        if name.lower().endswith(ending):
-            return name[: -len(ending)]
-    return ""
-
-
 def _unused(
     root: Root, path: str, described: Mapping[str, Sequence[str]], used: Sequence[str], state: Results
 ) -> Iterable[System]:
     """Systems that are described and have no results."""
-    for stem in sorted(described.keys() - {"", *used}):
+    for stem in sorted(described.keys() - set(used)):
         yield system_facts(read_description(root, f"{path}/{stem}{DESCRIPTION}", described), (), state)
 
 
 def _strays(path: str, directories: Iterable[str], files: Iterable[str]) -> Iterable[SystemsEntry]:
-    strays: list[tuple[str, bool]] = [(name, True) for name in directories if not _stem(name)]
-    strays += [(name, False) for name in files if not _stem(name)]
+    strays: list[tuple[str, bool]] = [(name, True) for name in directories if not stem_of(name)]
+    strays += [(name, False) for name in files if not stem_of(name)]
     told = 0
     for index, (name, is_directory) in enumerate(strays):
         notes = not is_directory and name.endswith(_NOTES)

@@ -18,14 +18,13 @@ from rules.facts import Absence, FactModel, FactSheet, Reason, Source
 from rules.facts.training import TrainingDatagen, TrainingDatasize, TrainingRun, TrainingWorkload
 
 from ..discovery import Leaf, WorkloadDirectory
-from .checkpointing import recorded_division
+from .checkpointing import division_of, recorded_division
 from .common import leaf_file, put
 from .training_files import DATAGEN, DATASIZE, TrainingDocuments
 from .training_run import (
     RunReader,
     accelerator_of,
     directory_model,
-    division_of,
     extremes,
     model_of,
     ratio,
@@ -133,7 +132,7 @@ def _common(sheet: FactSheet, files: TrainingDocuments) -> Found[str]:
     """Facts that sizing and generation share; gives the accelerator, which a generation does not have."""
     leaf, model, accelerator = files.leaf, model_of(files), accelerator_of(files)
     sheet.put("name", clean(leaf.name), Source(files.path))
-    put(sheet, "division", division_of(files))
+    put(sheet, "division", division_of(leaf, files.metadata))
     put(sheet, "recorded_division", recorded_division(files.metadata))
     put(sheet, "model", model)
     found = files.metadata.text("/args/data_dir")

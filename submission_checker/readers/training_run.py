@@ -15,7 +15,7 @@ from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.training import StatedOverride
 from rules.remembered import remembered
 
-from .checkpointing import recorded_division
+from .checkpointing import division_of, recorded_division
 from .code_pointer import hash_of
 from .common import as_api, leaf_file, mapped, put
 from .separation import separation
@@ -77,7 +77,7 @@ class RunReader:
 
     def _identity(self) -> None:
         self.sheet.put("name", clean(self.files.leaf.name), Source(self.path))
-        self._put("division", division_of(self.files))
+        self._put("division", division_of(self.files.leaf, self.metadata))
         self._put("directory_model", directory_model(self.files))
         self._put("recorded_division", recorded_division(self.metadata))
         verdict = self.metadata.text("/verification")
@@ -419,16 +419,6 @@ def extremes(files: TrainingDocuments, index: Literal[0, 1]) -> Found[tuple[floa
     if not known:
         return files.metadata.invalid(pointer, "no entry states it")
     return Reading((min(known), max(known)), found.source)
-
-
-def division_of(files: TrainingDocuments) -> Found[str]:
-    """The division that the leaf lies in; outside any tree the one that it states."""
-    if files.leaf.division:
-        return Reading(files.leaf.division, Source(files.path))
-    recorded = recorded_division(files.metadata)
-    if isinstance(recorded, Reading) and recorded.value not in (*layout.DIVISIONS, "whatif"):
-        return files.metadata.invalid(recorded.source.pointer, f"{recorded.value!r} is not a division")
-    return recorded
 
 
 def ratio(files: TrainingDocuments, index: Literal[0, 1]) -> Found[float]:

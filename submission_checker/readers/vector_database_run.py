@@ -15,7 +15,7 @@ from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.vector_database import Claim, Metric, Override, Recomputed, RunParameter, Stated, VectorDatabaseRun
 
 from ..discovery import Leaf
-from .checkpointing import recorded_division
+from .checkpointing import division_of
 from .code_pointer import hash_of
 from .common import as_api, leaf_file, mapped, put
 from .vector_database_files import RunDocuments, best_of
@@ -129,10 +129,7 @@ class _RunReader:
     # Who and what
 
     def _identity(self) -> None:
-        if self.leaf.division:
-            self.sheet.put("division", self.leaf.division, Source(self.path))
-        else:
-            self._put("division", self._division())
+        self._put("division", division_of(self.leaf, self.metadata))
         directory = engine_directory(self.path)
         engines = self._stated(
             self.summary.text("/database/database"),
@@ -163,12 +160,6 @@ class _RunReader:
             detail = "the leaf lies in no index directory"
             alone = Absence(f"alone:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
             self.sheet.put("directory_index", alone)
-
-    def _division(self) -> Found[str]:
-        recorded = recorded_division(self.metadata)
-        if isinstance(recorded, Reading) and recorded.value not in (*layout.DIVISIONS, "whatif"):
-            return self.metadata.invalid(recorded.source.pointer, f"{recorded.value!r} is not a division")
-        return recorded
 
     @staticmethod
     def _stated(*found: Found[str]) -> list[tuple[str, str, Source]]:
