@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rules.derived import checkpointing as derived
+from rules.derived import locations
 from rules.facts import Absence, FactSheet, Known, Reason, Source
 from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload
 
@@ -87,11 +88,12 @@ def _run_sheet(plan: Plan, probes: ProbeFacts | None) -> FactSheet:
     size = plan.checkpoint_gib
     sheet.put("checkpoint_size_gib", no_row if size is None else size, Source("size formula"))
     stated("accelerator", plan.accelerator or _not_given("--accelerator-type", Reason.NOT_RECORDED))
-    stated(
-        "checkpoint_folder",
-        derived.normal_path(plan.checkpoint_folder) or _not_given("--checkpoint-folder", Reason.KEY_ABSENT),
-    )
-    stated("results_dir", derived.normal_path(plan.results_dir) or _not_given("--results-dir", Reason.KEY_ABSENT))
+    folder = locations.location(plan.checkpoint_folder, plan.api)
+    no_folder = _not_given("--checkpoint-folder", Reason.KEY_ABSENT)
+    stated("checkpoint_folder", folder or no_folder)
+    problem = locations.uri_problem(plan.checkpoint_folder, plan.api)
+    stated("folder_problem", problem if folder else no_folder, "checkpoint_folder")
+    stated("results_dir", locations.normal_path(plan.results_dir) or _not_given("--results-dir", Reason.KEY_ABSENT))
     workload = plan.workload()
     parameters = derived.compare_parameters(plan.model, workload)
     planned = Source("planned workload")

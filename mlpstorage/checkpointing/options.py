@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from rules.derived import checkpointing as derived
+from rules.derived.locations import uri_problem
 from rules.tables import reference_rows
 
 from .exits import UsageError
@@ -307,8 +308,9 @@ def _own_option(name: str) -> str | None:
 def _folder(text: str | None, api: str) -> str:
     if api == "object":
         folder = (text or "").strip()
-        if "://" in folder.partition("://")[2]:
-            raise UsageError(f"--checkpoint-folder: {folder!r} names its scheme twice")
+        problem = uri_problem(folder, api)
+        if problem:
+            raise UsageError(f"--checkpoint-folder: {folder!r} {problem}; write it as s3://bucket/path")
         return folder
     if text is None:
         return _absolute("checkpoints")

@@ -5,7 +5,6 @@ All of it is arithmetic on reference tables and on what an adapter observed; lim
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -201,21 +200,6 @@ def _level(limits: Sequence[int], processes: int) -> int:
         placed += (limit - level) * still_open
         level = limit
     return level
-
-
-def normal_path(path: str) -> str:
-    """A path for comparison: ``//``, ``.`` and a trailing slash go; the scheme of an object URI stays.
-
-    ``..`` is resolved lexically: nothing is looked up on this machine, which is not the submitter's.
-    """
-    text = path.strip()
-    if not text:
-        return ""
-    scheme, separator, rest = text.partition("://")
-    if separator:
-        return f"{scheme.lower()}://{posixpath.normpath('/' + rest).lstrip('/')}"
-    normal = posixpath.normpath(text)
-    return "/" + normal.lstrip("/") if normal.startswith("/") else normal
 
 
 def flatten(tree: Mapping[str, Any]) -> dict[str, str]:

@@ -95,6 +95,10 @@ class CheckpointingRun(FactModel):
     checkpoint_folder: Fact[str] = fact(
         "Root of the checkpoints, normalised; an object URI keeps its scheme.", known=Known.PLAN
     )
+    folder_problem: Fact[str] = fact(
+        "What is wrong with the object URI of the checkpoint folder, as the end of a sentence; empty: nothing.",
+        known=Known.PLAN,
+    )
     results_dir: Fact[str] = fact("Results directory, normalised.", known=Known.PLAN)
     same_filesystem: Fact[bool] = fact(
         "Checkpoint folder and results directory lie on one filesystem, as recorded evidence says.", known=Known.PROBE

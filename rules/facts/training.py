@@ -188,6 +188,9 @@ class TrainingRun(FactModel):
 
     api: Fact[Api] = fact("Access protocol of the training data.", known=Known.PLAN)
     data_dir: Fact[str] = fact("Data directory, normalised; an object URI keeps its scheme.", known=Known.PLAN)
+    data_problem: Fact[str] = fact(
+        "What is wrong with the object URI of the data, as the end of a sentence; empty: nothing.", known=Known.PLAN
+    )
     results_dir: Fact[str] = fact("Results directory, normalised.", known=Known.PLAN)
     image: Fact[str] = fact("Hash of the code image that the leaf points to.", known=Known.RUN)
     validated_image: Fact[str] = fact("Hash of the code image that the tool had validated.", known=Known.RUN)

@@ -113,6 +113,10 @@ class VectorDatabaseRun(FactModel):
         "Path of the database's storage as declared, normalised. Not recorded by tools that had no option for it.",
         known=Known.PLAN,
     )
+    root_problem: Fact[str] = fact(
+        "What is wrong with the object URI of the storage path, as the end of a sentence; empty: nothing.",
+        known=Known.PLAN,
+    )
     storage_option: Fact[bool] = fact("The tool that wrote the leaf had --storage-root.", known=Known.PLAN)
     results_dir: Fact[str] = fact("Results directory, normalised.", known=Known.PLAN)
     same_filesystem: Fact[bool] = fact(

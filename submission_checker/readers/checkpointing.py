@@ -18,6 +18,7 @@ from mlpstorage.results.files import Root
 from mlpstorage.results.layout import DIVISIONS, STDOUT_LOG
 from mlpstorage.results.text import clean, clean_all
 from rules.derived import checkpointing as derived
+from rules.derived.locations import normal_path
 from rules.derived.workload import Invocation, derive_workload
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload, Division, StatedParameter
@@ -26,7 +27,7 @@ from rules.remembered import remembered
 from ..discovery import Leaf, WorkloadDirectory
 from .checkpointing_files import LeafDocuments
 from .checkpointing_times import read_times
-from .common import as_api, leaf_file, put
+from .common import as_api, leaf_file, mapped, put, put_location, stated_path
 from .placement import hosts_of, min_ranks_per_host
 from .separation import separation
 
@@ -152,8 +153,8 @@ class _LeafReader:
         self._put("fsync_effective", self._fsync_effective())
         self._put("api", self._api())
         self._put("o_direct", self._o_direct())
-        self._put("checkpoint_folder", self._checkpoint_folder())
-        self._put("results_dir", self._path_argument("results_dir"))
+        put_location(self.sheet, "checkpoint_folder", "folder_problem", self._checkpoint_folder())
+        self._put("results_dir", mapped(stated_path(self.metadata, "/args/results_dir", "/results_dir"), normal_path))
 
     def _command_processes(self) -> Found[int]:
         launch = self.files.launch
@@ -229,20 +230,13 @@ class _LeafReader:
             return Reading(False, self.effective.source(self.effective_at))
         return argument
 
-    def _path_argument(self, name: str) -> Found[str]:
-        found = self.metadata.text(f"/args/{name}", f"/{name}")
-        if isinstance(found, Absence):
-            return found
-        path = derived.normal_path(found.value)
-        return Reading(path, found.source) if path else self.metadata.key_absent(found.source.pointer)
-
     def _checkpoint_folder(self) -> Found[str]:
-        found = self._path_argument("checkpoint_folder")
+        found = stated_path(self.metadata, "/args/checkpoint_folder", "/checkpoint_folder")
         if isinstance(found, Reading) or self.metadata.ok:
             return found
         folder = self.config.text("/workload/checkpoint/checkpoint_folder")  # the tool appends the model's name
         if isinstance(folder, Reading) and folder.value:
-            return folder.map(lambda path: derived.normal_path(path.removesuffix(f"/{self.leaf.workload}")))
+            return folder.map(lambda path: path.removesuffix(f"/{self.leaf.workload}"))
         return found
 
     def _placement(self) -> None:

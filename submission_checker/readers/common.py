@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from mlpstorage.results.document import Document, Found, Reading, as_choice
 from mlpstorage.results.text import clean
-from rules.facts import FactSheet
+from rules.derived.locations import location, uri_problem
+from rules.facts import Absence, FactSheet, Reason
 from rules.facts.files import LeafFile
 
 Role = Literal["summary", "metadata", "config", "other"]
@@ -39,3 +40,23 @@ def leaf_file(document: Document, role: Role, directory: str) -> LeafFile:
 def mapped(found: Found[Any], convert: Callable[[Any], Any]) -> Found[Any]:
     """What was read, converted; an absence stays what it is."""
     return found.map(convert) if isinstance(found, Reading) else found
+
+
+def stated_path(document: Document, *pointers: str) -> Found[str]:
+    """The first of these texts that says something, as it stands there; one of blanks alone is none."""
+    for pointer in pointers:
+        found = document.text(pointer)
+        if isinstance(found, Reading):
+            if found.value.strip():
+                return found
+        elif found.reason is not Reason.KEY_ABSENT:
+            return found
+    return document.key_absent(pointers[0])
+
+
+def put_location(sheet: FactSheet, name: str, problem: str, stated: Found[str]) -> None:
+    """State where data lie, as the sheet's ``api`` spells it, and what is wrong with it as an object URI."""
+    api = sheet.get("api")
+    put(sheet, name, mapped(stated, lambda path: location(path, api)))
+    undecided = isinstance(stated, Reading) and isinstance(api, Absence)
+    put(sheet, problem, api if undecided else mapped(stated, lambda path: uri_problem(path, api)))

@@ -18,7 +18,8 @@ from mlpstorage.results.document import (
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived import kv_cache as derived
-from rules.derived.checkpointing import canonical, normal_path, parse_hosts
+from rules.derived.checkpointing import canonical, parse_hosts
+from rules.derived.locations import normal_path
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.kv_cache import (
     EnvironmentVariable,
@@ -33,7 +34,7 @@ from rules.tables import reference_rows
 from ..discovery import Leaf, WorkloadDirectory
 from .checkpointing import division_of, recorded_division
 from .checkpointing_files import as_words
-from .common import leaf_file, mapped, put
+from .common import leaf_file, mapped, put, stated_path
 from .kv_cache_commands import Command, environment
 from .kv_cache_files import MAX_RANKS, MAX_TRIALS, RunFiles
 from .kv_cache_options import OptionReader
@@ -275,11 +276,7 @@ class _RunReader:
             self.sheet.put("observed_delay", delay, self.at)
 
     def _path_argument(self, name: str) -> Found[str]:
-        found = self.metadata.text(f"/args/{name}", f"/{name}")
-        if isinstance(found, Absence):
-            return found
-        path = normal_path(found.value)
-        return Reading(path, found.source) if path else self.metadata.key_absent(found.source.pointer)
+        return mapped(stated_path(self.metadata, f"/args/{name}", f"/{name}"), normal_path)
 
     def _paths(self) -> None:
         cache, results = self._path_argument("cache_dir"), self._path_argument("results_dir")

@@ -11,7 +11,8 @@ from datetime import datetime
 from mlpstorage.results import dlio
 from mlpstorage.results.document import InvalidValueError
 from mlpstorage.results.text import clean
-from rules.derived.checkpointing import normal_path, parse_hosts
+from rules.derived.checkpointing import parse_hosts
+from rules.derived.locations import normal_path
 from rules.facts.kv_cache import EnvironmentVariable
 
 WRAPPER = "mlperf_wrapper.py"

@@ -12,14 +12,14 @@ from mlpstorage.results.document import Found, Reading, as_list, as_text, first_
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived import training as derived
-from rules.derived.checkpointing import normal_path
+from rules.derived.locations import location
 from rules.derived.training_workload import RUNS, Phases, alone_facts, derive_workload, read_bandwidth
 from rules.facts import Absence, FactModel, FactSheet, Reason, Source
 from rules.facts.training import TrainingDatagen, TrainingDatasize, TrainingRun, TrainingWorkload
 
 from ..discovery import Leaf, WorkloadDirectory
 from .checkpointing import division_of, recorded_division
-from .common import leaf_file, put
+from .common import as_api, leaf_file, mapped, put, stated_path
 from .training_files import DATAGEN, DATASIZE, TrainingDocuments
 from .training_run import (
     RunReader,
@@ -135,17 +135,12 @@ def _common(sheet: FactSheet, files: TrainingDocuments) -> Found[str]:
     put(sheet, "division", division_of(leaf, files.metadata))
     put(sheet, "recorded_division", recorded_division(files.metadata))
     put(sheet, "model", model)
-    found = files.metadata.text("/args/data_dir")
-    path = found.map(normal_path) if isinstance(found, Reading) else found
-    put(sheet, "data_dir", files.metadata.key_absent("/args/data_dir") if _is_empty(path) else path)
+    api = _value(files.metadata.read("/args/data_access_protocol", as_api))
+    put(sheet, "data_dir", mapped(stated_path(files.metadata, "/args/data_dir"), lambda path: location(path, api)))
     put(sheet, "overrides", files.overrides_found(_value(model), _value(accelerator)))
     records = [leaf_file(document, role, files.path) for document, role in files.all()]
     sheet.put("files", records, Source(files.path))
     return accelerator
-
-
-def _is_empty(path: Found[str]) -> bool:
-    return isinstance(path, Reading) and not path.value
 
 
 def _value(found: Found[Any]) -> Any:

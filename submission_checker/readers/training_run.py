@@ -10,14 +10,15 @@ from mlpstorage.results import dlio, layout
 from mlpstorage.results.document import Found, InvalidValueError, Reading, as_float, first_of
 from mlpstorage.results.text import clean, clean_all
 from rules.derived import training as derived
-from rules.derived.checkpointing import flatten, normal_path
+from rules.derived.checkpointing import flatten
+from rules.derived.locations import location, normal_path
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.training import StatedOverride
 from rules.remembered import remembered
 
 from .checkpointing import division_of, recorded_division
 from .code_pointer import hash_of
-from .common import as_api, leaf_file, mapped, put
+from .common import as_api, leaf_file, mapped, put, put_location, stated_path
 from .separation import separation
 from .training_files import MAX_KEYS, STDOUT_LOG, TrainingDocuments
 
@@ -272,11 +273,8 @@ class RunReader:
             elif document.ok:  # DLIO's own default is a local file system
                 api = Reading("file", document.source(at))
         self._put("api", api)
-        for name in ("data_dir", "results_dir"):
-            found = self.metadata.text(f"/args/{name}")
-            path = mapped(found, normal_path)
-            empty = isinstance(path, Reading) and not path.value
-            self._put(name, self.metadata.key_absent(f"/args/{name}") if empty else path)
+        put_location(self.sheet, "data_dir", "data_problem", stated_path(self.metadata, "/args/data_dir"))
+        self._put("results_dir", mapped(stated_path(self.metadata, "/args/results_dir"), normal_path))
         self._put("gate_skipped", self._flag("skip_fs_separation_gate"))
         self.sheet.put("data_shared", self._not_recorded("data_shared", "the probe's result is not recorded"))
         self._evidence()
@@ -307,7 +305,7 @@ class RunReader:
             recorded, wanted = sidecar.text(f"/{key}"), self._value(name)
             if isinstance(wanted, Absence):
                 continue
-            path = normal_path(recorded.value) if isinstance(recorded, Reading) else NOT_STATED
+            path = location(recorded.value, self._value("api")) if isinstance(recorded, Reading) else NOT_STATED
             if path != wanted:
                 problems.append(f"{key} is {path}, the run's {name} is {wanted}")
         probed, start = sidecar.utc_time("/probed_at"), layout.leaf_time(self.files.leaf.name)

@@ -10,14 +10,15 @@ from mlpstorage.results.document import Document, Found, InvalidValueError, Read
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived import vector_database as derived
-from rules.derived.checkpointing import canonical, flatten, normal_path
+from rules.derived.checkpointing import canonical, flatten
+from rules.derived.locations import normal_path
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.vector_database import Claim, Metric, Override, Recomputed, RunParameter, Stated, VectorDatabaseRun
 
 from ..discovery import Leaf
 from .checkpointing import division_of
 from .code_pointer import hash_of
-from .common import as_api, leaf_file, mapped, put
+from .common import as_api, leaf_file, mapped, put, put_location, stated_path
 from .vector_database_files import RunDocuments, best_of
 
 METRICS = ("throughput_qps", "mean_latency_ms", "p95_latency_ms", "p99_latency_ms", "p999_latency_ms")
@@ -431,14 +432,14 @@ class _RunReader:
         else:
             option = any(name in arguments.value for name in _OPTIONS) or metadata.has("/rules_edition")
             self.sheet.put("storage_option", option, arguments.source)
-        self._put("storage_root", self._storage_root())
-        self._put("results_dir", self._path("/args/results_dir"))
+        put_location(self.sheet, "storage_root", "root_problem", self._storage_root())
+        self._put("results_dir", mapped(stated_path(self.metadata, "/args/results_dir"), normal_path))
         self._of_metadata("gate_skipped", self._skipped())
         self._filesystems()
 
     def _storage_root(self) -> Found[str]:
         """Not recorded where the tool had no option for it, or where the object API needs none."""
-        root = self._path(*_ROOTS)
+        root = stated_path(self.metadata, *_ROOTS)
         if self._value("storage_option") is True and self._value("api") != "object":
             return root
         return self._recorded("storage_root", root)
@@ -449,15 +450,6 @@ class _RunReader:
 
     def _value(self, name: str) -> Any:
         return self.sheet.get(name)
-
-    def _path(self, *pointers: str) -> Found[str]:
-        for pointer in pointers:
-            found = self.metadata.text(pointer)
-            if isinstance(found, Absence) and found.reason is Reason.INVALID:
-                return found
-            if isinstance(found, Reading) and normal_path(found.value):
-                return found.map(normal_path)
-        return self.metadata.key_absent(pointers[0])
 
     def _filesystems(self) -> None:
         """5.4.2: recorded evidence that storage and results lie on different filesystems."""

@@ -57,6 +57,11 @@ def rename_workload(tree: Tree, name: str) -> None:
     tree.workload.rename(tree.workload.parent / name)
 
 
+def on_object(folder: str) -> Spoil:
+    """The first leaf says that it used the object API, with this checkpoint folder."""
+    return edit("metadata", {"/args/data_access_protocol": "object", "/args/checkpoint_folder": folder})
+
+
 def clients(hosts: int) -> Spoil:
     """Describe another number of client hosts."""
 
@@ -91,6 +96,7 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
     ),
     "same paths": (edit("metadata", {"/args/results_dir": "/mnt//pfs/./ckpt/"}), [("4.4.1", "error")]),
     "no checkpoint folder": (edit("metadata", {"/args/checkpoint_folder": ""}), [("4.4.1", "error")]),
+    "a scheme twice": (on_object("s3://s3://bucket/run"), [("4.4.1", "warning")]),
     "one filesystem": (edit("fs", {"/same_filesystem": True}), [("4.4.2", "error")]),
     "no filesystem evidence": (
         on_all(lambda leaf: (leaf.path / "fs_separation.json").unlink()),

@@ -273,6 +273,28 @@ def test_92_two_summaries_that_disagree_are_an_error(tmp_path: Path) -> None:
     assert told(tmp_path, "X6.1") == [("X6.1", "error")]
 
 
+@pytest.mark.parametrize(
+    ("sized", "ran", "expected"),
+    [
+        ("s3://bucket/path", "bucket/path", []),
+        ("bucket/path", "s3://bucket/path/", []),
+        ("s3://bucket/path", "s3://s3://bucket/path", ["3.3.1 pairs", "3.4.1 uri"]),
+        ("s3://bucket/path", "s3://bucket/bucket/path", ["3.3.1 pairs"]),
+    ],
+)
+def test_94_an_object_location_is_one_however_it_is_spelled(
+    tmp_path: Path, sized: str, ran: str, expected: list[str]
+) -> None:
+    tree = TrainingTree(tmp_path).build()
+    for phase in ("datasize", "datagen", "run"):
+        for leaf in tree.leaves(phase):
+            said = ran if phase == "run" else sized
+            leaf.edit("metadata", {"/args/data_access_protocol": "object", "/args/data_dir": said})
+    tree.add_datasize("20260701_070000").edit("metadata", {"/args/data_dir": "/mnt/another"})
+    told = {f"{f.rule} {f.clause}" for f in findings(tmp_path, "3.3.1", "3.4.1") if f.severity.value != "info"}
+    assert sorted(told) == expected
+
+
 def test_95_flattened_leaves_are_told_once_each(tmp_path: Path) -> None:
     tree, leaf = legal(tmp_path)
     flattened = tree.workload.with_name("llama3-8b-10u")

@@ -116,6 +116,7 @@ def test_modal_order_is_the_same_command() -> None:
         (["--mpi-params='unclosed"], "No closing quotation"),
         (["--checkpoint-folder", "s3://b/p"], "give --api object"),
         (["--api", "object", "--checkpoint-folder", "s3://s3://b/p"], "names its scheme twice"),
+        (["--api", "object", "--checkpoint-folder", "s3:/b/p"], "has no // after s3:"),
         (["--api", "object", "--o-direct"], "cannot be combined"),
         (["--systemname", "../x"], "cannot name a directory"),
         (["--orgname", "a/b"], "cannot name a directory"),

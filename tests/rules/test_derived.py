@@ -12,7 +12,6 @@ from rules.derived.checkpointing import (
     closed_processes,
     compare_parameters,
     model_names,
-    normal_path,
     parameter_count,
     parse_hosts,
     rank_bytes,
@@ -20,6 +19,7 @@ from rules.derived.checkpointing import (
     reference_workload,
     scaled,
 )
+from rules.derived.locations import location, normal_path, uri_problem
 from rules.tables import reference_rows
 
 
@@ -157,6 +157,47 @@ def test_malformed_hosts(entry):
 )
 def test_paths_compare_by_where_they_lead(left, right, same):
     assert (normal_path(left) == normal_path(right)) is same
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ("s3://b/p", "b/p", True),
+        ("s3://b/p", "b//p/", True),
+        ("s3://b/b/p", "b/p", False),
+        ("gs://b/p", "b/p", False),
+        ("/b/p", "b/p", False),
+        ("", "s3://", False),
+    ],
+)
+def test_object_locations_compare_with_and_without_their_scheme(left, right, same):
+    assert (location(left, "object") == location(right, "object")) is same
+
+
+def test_a_relative_path_is_no_object():
+    assert location("b/p", "file") == "b/p"
+    assert uri_problem("s3://s3://b/p", "file") == ""
+
+
+@pytest.mark.parametrize(
+    ("uri", "problem"),
+    [
+        ("s3://b/p", ""),
+        ("s3://b", ""),
+        ("b/p", ""),
+        ("/b/p", ""),
+        ("", ""),
+        ("s3://s3://b/p", "names its scheme twice"),
+        ("s3://gs:/b/p", "names its scheme twice"),
+        ("s3:///s3://b/p", "names its scheme twice"),
+        ("s3:/b/p", "has no // after s3:"),
+        ("s3:b", "has no // after s3:"),
+        ("s3://", "names no bucket"),
+        ("s3:///p", "names no bucket"),
+    ],
+)
+def test_what_is_wrong_with_an_object_uri(uri, problem):
+    assert uri_problem(uri, "object") == problem
 
 
 @pytest.mark.parametrize(
