@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from mlpstorage.results.credentials import holds_credential, names_credential
 from rules.derived import checkpointing as derived
 from rules.derived.locations import uri_problem
 from rules.tables import reference_rows
@@ -32,16 +33,11 @@ MAX_PROCESSES = 2**31 - 1
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HOST = re.compile(r"[A-Za-z0-9_.:%-]+")
-_SECRET = re.compile(
-    r"(^|[_.])(secrets?|passw(or)?d|token|credentials?|(access|secret|api|private)_?key(_id)?)($|[_.=])",
-    re.IGNORECASE,
-)
 _OWN_MPI_PARAMS = {
     **dict.fromkeys(("n", "np", "c"), "--num-processes"),
     **dict.fromkeys(("H", "host", "hosts", "hostfile", "machinefile", "ppn"), "--hosts"),
 }
 """Arguments of the launcher (without dashes) that this tool sets, and from which option: it judges what it starts."""
-_SECRET_URL = re.compile(r"://[^/@\s]+:[^/@\s]+@")
 
 EPILOG = """\
 exit status:
@@ -265,7 +261,7 @@ def _params(entries: list[str]) -> dict[str, str]:
             raise UsageError(f"--param: {entry!r} is not key=value with a dotted key")
         if key in TOOL_KEYS:
             raise UsageError(f"--param: {key} cannot be set here: {TOOL_KEYS[key]}")
-        if _SECRET.search(key) or _SECRET_URL.search(value):
+        if names_credential(key) or holds_credential(value):
             raise UsageError(f"--param: {key} looks like a credential and would be recorded; use the environment")
         if "${" in value or "\n" in value:
             raise UsageError(f"--param: the value of {key} holds '${{' or a line break, which DLIO would interpret")
@@ -291,7 +287,7 @@ def _mpi_params(entries: list[str]) -> list[str]:
         own = _own_option(name)
         if own is not None:
             raise UsageError(f"--mpi-params: {name} cannot be set here: use {own}")
-        if separator and _SECRET.search(name):
+        if separator and names_credential(name):
             raise UsageError(f"--mpi-params: {name} looks like a credential and would be recorded; forward it by name")
     return words
 

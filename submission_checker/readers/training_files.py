@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from mlpstorage.results import layout
+from mlpstorage.results.credentials import may_name_credential
 from mlpstorage.results.document import (
     Document,
     Found,
@@ -25,7 +26,6 @@ from rules.derived.checkpointing import flatten, parse_hosts
 from rules.derived.training import describe_overrides
 from rules.facts import Absence, Reason
 from rules.facts.training import Override
-from rules.remembered import remembered
 
 from ..discovery import Leaf
 from .checkpointing_files import LeafDocuments
@@ -39,7 +39,6 @@ MAX_KEYS = 2000
 HIDDEN = "(hidden)"
 """Stands for the value of a key that looks like a credential: no report repeats it."""
 _MANIFEST_KEY = "datagen_manifest_file"
-_SECRET = re.compile(r"secret|passw|token|credential|(access|api|private)_?key", re.IGNORECASE)
 _METADATA = re.compile(rf"{layout.TRAINING}_.*_metadata\.json")
 STDOUT_LOG = f"{layout.TRAINING}_run.stdout.log"
 
@@ -232,12 +231,7 @@ class TrainingDocuments(LeafDocuments):
 
 def _shown(overrides: dict[str, str]) -> dict[str, str]:
     """Overrides as they may be printed."""
-    return clean_all({key: HIDDEN if _is_secret(key) else value for key, value in overrides.items()})
-
-
-@remembered(1024)  # all leaves override the same few keys
-def _is_secret(key: str) -> bool:
-    return _SECRET.search(key) is not None
+    return clean_all({key: HIDDEN if may_name_credential(key) else value for key, value in overrides.items()})
 
 
 def _count_hosts(value: Any) -> int:

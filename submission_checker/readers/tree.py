@@ -20,7 +20,8 @@ from rules.tables import reference_rows
 
 from .. import discovery
 from ..discovery import RESULTS, SYSTEMS, UNLISTED, CommandDirectory, Entries, Leaf, Listing, Stray
-from .common import put
+from .common import mapped, put
+from .credentials import credentials_of
 from .leaf_json import read_leaf_json
 
 MAX_RECORDS = 500
@@ -343,7 +344,7 @@ class _LeafReader:
         sheet.put("has_configuration", missing or configuration is not None)
         sheet.put("configuration_path", f"{self.path}/{layout.DLIO_CONFIG_DIR}")
         names = [clean(name) for name in configuration or ()]
-        sheet.put("configuration", missing or [*names[:_MAX_LISTED], *_more(len(names) - _MAX_LISTED)])
+        sheet.put("configuration", missing or _first_names(names))
         expected = [name.removeprefix(f"{layout.DLIO_CONFIG_DIR}/") for name in _CONFIGURATION]
         sheet.put(
             "configuration_causes",
@@ -366,6 +367,8 @@ class _LeafReader:
             kind = kind.map(lambda name: discovery.family_named(name) or name)
         put(sheet, "benchmark_type", missing or kind)
         put(sheet, "recorded_command", missing or self._recorded_command)
+        names = mapped(missing or credentials_of(self.metadata), _first_names)
+        put(sheet, "credentials", names)
 
     def _holds(self, pattern: str) -> bool:
         if pattern.endswith("/"):
@@ -439,6 +442,10 @@ def _obstacles(obstacles: Iterable[discovery.Obstacle]) -> list[facts.Obstacle]:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join([clean(name) for name in names[:_MAX_NAMES]] + _more(len(names) - _MAX_NAMES))
+
+
+def _first_names(names: list[str]) -> list[str]:
+    return [*names[:_MAX_LISTED], *_more(len(names) - _MAX_LISTED)]
 
 
 def _more(count: int) -> list[str]:

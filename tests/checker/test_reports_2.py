@@ -230,6 +230,8 @@ def test_85_no_report_repeats_credentials_or_addresses(tmp_path: Path) -> None:
         text = output.read_text()
         assert "4.6.1" in text
         assert not [part for part in (*secrets.values(), "192.0.2.10") if part in text], name
+    (told_of,) = findings(tmp_path, "SEC-01")
+    assert (told_of.severity.value, told_of.message.partition(": ")[2]) == ("info", "AWS_SECRET_ACCESS_KEY, HF_TOKEN")
 
 
 # Format quirk
