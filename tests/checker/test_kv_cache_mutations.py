@@ -166,6 +166,11 @@ def moved(leaf: KvLeaf, name: str) -> None:
     leaf.path.rename(leaf.path.parent / name)
 
 
+def of_model(leaf: KvLeaf, name: str) -> None:
+    """Another name for the workload directory."""
+    leaf.path.parents[1].rename(leaf.path.parents[1].with_name(name))
+
+
 ONE_RANK: dict[str, tuple[Spoil, Expected]] = {
     "users of Option 1": (parameter(1, "num-users", 100), [("6.3.1.1", "values", "error")]),
     "users of Option 2": (parameter(2, "num-users", 200), [("6.3.1.1", "values", "error")]),
@@ -352,6 +357,7 @@ ONE_RANK: dict[str, tuple[Spoil, Expected]] = {
         lambda leaf: leaf.summarise(2, missing_files=[f"{MACHINE}/{START}/option_2/trial_0/rank_0"]),
         [("X6.2", "list", "error")],
     ),
+    "unknown model directory": (lambda leaf: of_model(leaf, "llama3-8b"), [("X6.4", "model", "warning")]),
     "renamed leaf": (lambda leaf: moved(leaf, "backup_1"), [("X6.4", "leaf", "error")]),
     "damaged summary": (lambda leaf: leaf.summary.write_text("{"), [("X6.5", "main", "error")]),
     "damaged metadata": (lambda leaf: leaf.metadata.write_text("{"), [("X6.5", "main", "error")]),
