@@ -227,6 +227,10 @@ SPOILT: dict[str, tuple[Spoil, list[tuple[str, str, str]]]] = {
         [("3.3.4", "error", "commanded")],
     ),
     "no data directory": (edit("metadata", {"/args/data_dir": None}), [("3.4.1", "error", "data")]),
+    "an object URI with one slash": (
+        edit("metadata", {"/args/data_access_protocol": "object", "/args/data_dir": "s3:/bucket/unet3d"}),
+        [("3.4.1", "warning", "uri")],
+    ),
     "one directory in two spellings": (
         both(
             edit("metadata", {"/args/data_dir": f"{RESULTS}//"}),

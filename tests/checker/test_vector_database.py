@@ -259,6 +259,12 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
              each_run(lambda leaf: leaf.edit(
                  "metadata", {"/args/data_access_protocol": "object", "/args/storage_type": "s3"}))),
         {}),
+    "object API with a scheme twice": (
+        both(lambda tree: tree.describe("object"),
+             each_run(lambda leaf: leaf.edit("metadata", {
+                 "/args/data_access_protocol": "object", "/args/storage_type": "s3",
+                 "/args/storage_root": "s3://s3://bucket/milvus"}))),
+        {"5.5.1 warning": 1}),
     "file API on s3": (edit("metadata", {"/args/storage_type": "S3"}), {"5.5.1 error": 1}),
     "the description says object": (lambda tree: tree.describe("object"), {"5.5.1 error": 1}),
     "two code images": (
