@@ -12,6 +12,8 @@ from mlpstorage.results.files import Root
 from mlpstorage.results.images import LEGACY, POOL
 from mlpstorage.results.text import clean
 
+from .leaf import Leaf, joined
+
 RESULTS = "results"
 SYSTEMS = "systems"
 LEVELS = ("division", "submitter", RESULTS, "system", "family")
@@ -54,32 +56,6 @@ class Entries:
     def visible(self) -> tuple[str, ...]:
         """Directories whose names begin with no dot."""
         return tuple(name for name in self.directories if not name.startswith("."))
-
-
-@dataclass(slots=True)
-class Leaf:
-    """One run leaf. ``path`` is relative to the root, as the file system names it; ``files`` are its non-directories.
-
-    ``command`` is what was run (run, datagen, datasize). Outside any tree ``division`` and ``workload`` are empty.
-    ``configuration`` are the names in ``dlio_config/``; None where there is no such directory. A ``stub`` holds no
-    result at all: a directory that was reserved and never used. ``problem`` says why it could not be listed.
-    """
-
-    path: str
-    files: tuple[str, ...]
-    division: str = ""
-    system_path: str = ""
-    workload: str = ""
-    command: str = layout.RUN
-    directories: tuple[str, ...] = ()
-    configuration: tuple[str, ...] | None = None
-    stub: bool = False
-    problem: str = ""
-
-    @property
-    def name(self) -> str:
-        """The leaf's own name, its time stamp."""
-        return self.path.rpartition("/")[2]
 
 
 @dataclass(slots=True)
@@ -516,7 +492,7 @@ class _Walker:
                 below = tuple(self._search(leaf, obstacles))
                 misplaced += below
             strays.append(Stray(name, leaf.path, run_like, below))
-        return CommandDirectory(command, path, entries.files, tuple(leaves), tuple(strays), entries.problem)
+        return CommandDirectory(command, path, entries.files, joined(leaves), tuple(strays), entries.problem)
 
     def leaf(
         self, path: str, division: str, system_path: str, workload: str, command: str, obstacles: list[Obstacle]

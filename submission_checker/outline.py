@@ -7,7 +7,8 @@ from dataclasses import replace
 from mlpstorage.results import provenance
 from mlpstorage.results.layout import RESULTS_JSON
 
-from .discovery import Leaf, SystemDirectory, WorkloadDirectory
+from .discovery import SystemDirectory, WorkloadDirectory
+from .leaf import Leaf
 
 _ASKED_FOR = frozenset({provenance.FILE, RESULTS_JSON})
 """Names of files that those rules look for below systems."""
@@ -26,7 +27,8 @@ def _workload(workload: WorkloadDirectory) -> WorkloadDirectory:
 
 
 def _leaf(leaf: Leaf) -> Leaf:
-    return Leaf(leaf.path, _asked_for(leaf.files), workload=leaf.workload, command=leaf.command)
+    kept = Leaf(leaf.path, _asked_for(leaf.files), workload=leaf.workload, command=leaf.command)
+    return replace(kept, rest=leaf.rest, in_rest=leaf.in_rest) if leaf.rest else kept
 
 
 def _asked_for(names: tuple[str, ...]) -> tuple[str, ...]:

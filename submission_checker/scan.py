@@ -22,7 +22,6 @@ from rules.facts.base import Absence, Reason
 from rules.outcomes import Tally, add_tally
 
 from .discovery import (
-    Leaf,
     Listing,
     NothingToCheckError,
     SystemDirectory,
@@ -32,6 +31,7 @@ from .discovery import (
     walk,
 )
 from .executors import Executor, Look, Processes, WorkerLostError
+from .leaf import Leaf
 from .location import Location, locate
 from .outline import outline
 from .packed import Packed, give_back

@@ -34,6 +34,10 @@ COMMANDS = ("datasize", "datagen", RUN)
 SENTINEL = "mlperf-results.yaml"
 """At the root of a results directory that is still worked with."""
 METADATA_SUFFIX = "_metadata.json"
+LOG_SUFFIX = ".stdout.log"
+"""Of the log of what a command printed."""
+RESERVE_ATTEMPTS = 10
+"""Seconds that a leaf's name may be moved on where it is taken."""
 
 TIMESTAMP = re.compile(r"[0-9]{8}_[0-9]{6}")
 TIMESTAMP_FORMAT = "%Y%m%d_%H%M%S"

@@ -10,8 +10,6 @@ from typing import Any
 
 from . import layout
 
-RESERVE_ATTEMPTS = 10
-
 
 def write_text(path: Path, text: str) -> None:
     """Write a file so that a reader, or a crash, sees the old content or the whole new one. Raises OSError."""
@@ -36,14 +34,15 @@ def reserve_leaf(workload: Path, start: datetime) -> Path:
     """Make the directory of one invocation, named by its local start time, under the workload directory.
 
     The directory is made exclusively; where the name is taken, the next seconds are tried. Raises FileExistsError
-    after :data:`RESERVE_ATTEMPTS` names, OSError where it cannot be made.
+    after ``layout.RESERVE_ATTEMPTS`` more names, OSError where it cannot be made.
     """
     workload.mkdir(parents=True, exist_ok=True)
-    for bump in range(RESERVE_ATTEMPTS + 1):
+    for bump in range(layout.RESERVE_ATTEMPTS + 1):
         leaf = workload / (start + timedelta(seconds=bump)).strftime(layout.TIMESTAMP_FORMAT)
         try:
             leaf.mkdir()
         except FileExistsError:
             continue
         return leaf
-    raise FileExistsError(f"{workload}: the names of the {RESERVE_ATTEMPTS} seconds from {start:%H:%M:%S} are taken")
+    taken = f"the names of the {layout.RESERVE_ATTEMPTS} seconds from {start:%H:%M:%S} are taken"
+    raise FileExistsError(f"{workload}: {taken}")

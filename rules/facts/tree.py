@@ -219,6 +219,10 @@ class RunLeaf(FactModel):
     )
     stamped: Fact[bool] = fact("Its name is a time stamp and a real date.", known=Known.RUN)
     stub: Fact[bool] = fact("It holds nothing, or dot entries only.", known=Known.RUN)
+    rest: Fact[str] = fact(
+        "Name of the directory beside it that holds the other part of the same run; empty: it is whole.",
+        known=Known.RUN,
+    )
     content: Fact[list[str]] = fact("Which of the files that a leaf of its kind can hold are there.", known=Known.RUN)
     content_causes: Fact[list[str]] = fact("Cause ids of those that are not there.", known=Known.RUN)
     has_configuration: Fact[bool] = fact("There is a directory dlio_config.", known=Known.RUN)

@@ -17,7 +17,8 @@ from mlpstorage.results.text import clean
 from rules.derived.checkpointing import canonical, flatten
 from rules.derived.training_workload import role
 
-from ..discovery import Leaf, NothingToCheckError
+from ..discovery import NothingToCheckError
+from ..leaf import Leaf
 from ..location import locate
 from ..readers.families import family_of_leaf
 
@@ -148,15 +149,15 @@ def _read_leaf(root: Root, leaf: Leaf, division: str) -> LeafData:
     data = LeafData(clean(leaf.path))
     family = family_of_leaf(leaf)
     metadata_name = next((name for name in leaf.files if name.endswith("_metadata.json")), "metadata.json")
-    metadata = read_json(root, f"{leaf.path}/{metadata_name}")
-    summary = read_json(root, f"{leaf.path}/{layout.SUMMARY}")
-    config = read_yaml(root, f"{leaf.path}/{layout.CONFIG}")
+    metadata = read_json(root, leaf.at(metadata_name))
+    summary = read_json(root, leaf.at(layout.SUMMARY))
+    config = read_yaml(root, leaf.at(layout.CONFIG))
     results = (
         [summary, read_json(root, f"{leaf.path}/statistics.json")] if family == layout.VECTOR_DATABASE else [summary]
     )
     data.metrics = {clean(name): value for document in reversed(results) for name, value in _metrics(document, family)}
     data.config = _config(metadata, summary, config, family, division)
-    image = root.read(f"{leaf.path}/{layout.CODE_IMAGE_POINTER}", _MAX_POINTER)
+    image = root.read(leaf.at(layout.CODE_IMAGE_POINTER), _MAX_POINTER)
     data.config["code.image"] = clean(image.data.decode("utf-8", "replace").strip()) or NOT_STATED
     name = leaf.path.rpartition("/")[2]
     started = first_of(metadata.local_time("/invocation_start_time"), summary.local_time("/start"))
@@ -317,7 +318,7 @@ def _missing(
 
 def _missing_checkpoints(root: Root, leaf: Leaf, data: LeafData) -> Iterator[str]:
     """Checkpoints that were asked for and that rank 0's statistics do not show as written or read."""
-    stats = read_json(root, f"{leaf.path}/{layout.EPOCH_STATS_RANK_0}")
+    stats = read_json(root, leaf.at(layout.EPOCH_STATS_RANK_0))
     if stats.state == "placeholder":
         return
     if not stats.ok:

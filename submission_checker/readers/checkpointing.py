@@ -24,7 +24,8 @@ from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload, Division, StatedParameter
 from rules.remembered import remembered
 
-from ..discovery import Leaf, WorkloadDirectory
+from ..discovery import WorkloadDirectory
+from ..leaf import Leaf
 from .checkpointing_files import LeafDocuments
 from .checkpointing_times import read_times
 from .common import as_api, leaf_file, mapped, put, put_location, stated_path

@@ -23,7 +23,7 @@ from mlpstorage.results.text import clean
 from rules.derived.workload import Instant, Moment
 from rules.facts import Absence, Source
 
-from ..discovery import Leaf
+from ..leaf import Leaf
 from .common import Role
 from .leaf_json import placeholder_of, read_leaf_json
 
@@ -75,7 +75,7 @@ class LeafDocuments:
         return read_leaf_json(self._root, self.leaf, name, self.family)
 
     def _yaml(self, name: str) -> Document:
-        return read_yaml(self._root, f"{self.leaf.path}/{name}", placeholder=self._placeholder)
+        return read_yaml(self._root, self.leaf.at(name), placeholder=self._placeholder)
 
     def _whole(self, config: Document) -> Document:
         """The configuration, or a damaged one where it was evidently cut short: YAML parses without its end.
@@ -101,8 +101,8 @@ class LeafDocuments:
 
     def read_log(self, name: str, limit: int) -> Found[str]:
         """The head of a log."""
-        content = self._root.read(f"{self.leaf.path}/{name}", limit, head=True)
-        path = f"{self.path}/{name}"
+        content = self._root.read(self.leaf.at(name), limit, head=True)
+        path = clean(self.leaf.at(name))
         if content.state in ("ok", "empty"):
             return Reading(content.data.decode("utf-8", "replace"), Source(path))
         cause = self._placeholder if content.state == "placeholder" else f"file:{path}"

@@ -16,7 +16,7 @@ from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean, shorten
 from rules.facts import Absence, Reason
 
-from ..discovery import Leaf
+from ..leaf import Leaf
 from .leaf_json import read_leaf_json
 
 _WHOLE = b"CLAUDE.md"
@@ -107,7 +107,7 @@ def read_leaf_code(root: Root, family: str, leaf: Leaf) -> LeafCode:
 
 
 def _pointer(root: Root, leaf: Leaf) -> Pointer:
-    path = f"{leaf.path}/{layout.CODE_IMAGE_POINTER}"
+    path = leaf.at(layout.CODE_IMAGE_POINTER)
     content = root.read(path, _POINTER_BYTES)
     if content.state in ("missing", "placeholder"):
         return Pointer(content.state, content.detail)
@@ -119,10 +119,10 @@ def _pointer(root: Root, leaf: Leaf) -> Pointer:
 
 
 def _stamp(root: Root, leaf: Leaf) -> Stamp:
-    path = clean(f"{leaf.path}/{provenance.FILE}")
+    path = clean(leaf.at(provenance.FILE))
     if provenance.FILE not in leaf.files:
         return Stamp(path, False)
-    document = read_json(root, f"{leaf.path}/{provenance.FILE}")
+    document = read_json(root, leaf.at(provenance.FILE))
     if not document.ok:
         pruned = document.state == "placeholder"
         return Stamp(path, True, None, () if pruned else (document.detail,), document)

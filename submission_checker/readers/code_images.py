@@ -13,7 +13,8 @@ from mlpstorage.results.text import clean
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.code import CodeDirectory, CodeImage, CodePool, CodeTree, Unpooled
 
-from ..discovery import Entries, Leaf, Listing, SubmitterDirectory
+from ..discovery import Entries, Listing, SubmitterDirectory
+from ..leaf import Leaf
 from .code_evidence import Captured, CodeEvidence
 from .source_repo import SourceRepository
 

@@ -10,7 +10,7 @@ from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.facts import Absence, Reason, Source
 
-from ..discovery import Leaf
+from ..leaf import Leaf
 
 MAX_POINTER_BYTES = 4096
 _HASH = re.compile(r"(?:md5-tree-v2:)?([0-9a-f]{32})")
@@ -18,7 +18,7 @@ _HASH = re.compile(r"(?:md5-tree-v2:)?([0-9a-f]{32})")
 
 def read_pointer(root: Root, leaf: Leaf) -> Found[str]:
     """The hash that the leaf's pointer names. That it is there and resolves is judged by CHECK-01."""
-    path = f"{leaf.path}/{layout.CODE_IMAGE_POINTER}"
+    path = leaf.at(layout.CODE_IMAGE_POINTER)
     content = root.read(path, MAX_POINTER_BYTES)
     shown = clean(path)
     match = _HASH.fullmatch(content.data.decode("utf-8", "replace").strip())

@@ -15,7 +15,8 @@ from mlpstorage.results.text import clean
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.code import CodeLeaf, CodeSubmission
 
-from ..discovery import RESULTS, Leaf, Listing, SubmitterDirectory
+from ..discovery import RESULTS, Listing, SubmitterDirectory
+from ..leaf import Leaf
 from .code_evidence import CodeEvidence, LeafCode, Pointer
 from .code_images import Pool, holders, leaves_of, pools, serving
 from .common import put
@@ -103,7 +104,7 @@ class _SubmissionReader:
         return sheet.build(CodeLeaf, clean(leaf.path))
 
     def _pointer(self, sheet: FactSheet, leaf: Leaf, pointer: Pointer) -> None:
-        path = clean(f"{leaf.path}/{layout.CODE_IMAGE_POINTER}")
+        path = clean(leaf.at(layout.CODE_IMAGE_POINTER))
         at = Source(path)
         nothing = Absence(f"pointer:{path}", Reason.NOT_APPLICABLE, path, "", "the pointer names no image")
         sheet.put("pointer_path", path, at)

@@ -31,7 +31,8 @@ from rules.facts.kv_cache import (
 )
 from rules.tables import reference_rows
 
-from ..discovery import Leaf, WorkloadDirectory
+from ..discovery import WorkloadDirectory
+from ..leaf import Leaf
 from .checkpointing import division_of, recorded_division
 from .checkpointing_files import as_words
 from .common import leaf_file, mapped, put, stated_path

@@ -14,7 +14,7 @@ from mlpstorage.results.files import MAX_LOG_BYTES, Root
 from mlpstorage.results.text import clean
 from rules.facts import Absence, Reason, Source
 
-from ..discovery import Leaf
+from ..leaf import Leaf
 from .common import Role
 from .kv_cache_commands import Banner, Command, as_command, last_saved, parse_banner, parse_command
 from .kv_cache_ranks import OptionDirectory, read_options

@@ -10,7 +10,7 @@ from mlpstorage.results.files import Root
 from mlpstorage.results.partial import Path, Skimmer
 from mlpstorage.results.text import clean
 
-from ..discovery import Leaf
+from ..leaf import Leaf
 
 _HOSTS: Mapping[Path, frozenset[str]] = {
     ("system_info", "hosts"): frozenset({"memory", "cpu"}),
@@ -48,7 +48,7 @@ _RANK_RESULT = Skimmer(
 def read_leaf_json(root: Root, leaf: Leaf, name: str, family: str, *, keep: bool = False) -> Document:
     """A file of a leaf. Pruned files of one leaf have one cause; ``keep`` it for the next reader (see read_json)."""
     skimmer = _METADATA.get(family) if name.endswith(layout.METADATA_SUFFIX) else None
-    return read_json(root, f"{leaf.path}/{name}", placeholder=placeholder_of(leaf.path), skimmer=skimmer, keep=keep)
+    return read_json(root, leaf.at(name), placeholder=placeholder_of(leaf.path), skimmer=skimmer, keep=keep)
 
 
 def read_rank_result(root: Root, leaf_path: str, path: str) -> Document:

@@ -27,7 +27,7 @@ def separation(
         return sidecar.bool("/same_filesystem"), evidence
     if api == "object":
         detail = "object API: there is no filesystem to compare"
-        return Absence("api:object", Reason.NOT_APPLICABLE, files.path, detail=detail), none
+        return Absence(f"api:object:{files.path}", Reason.NOT_APPLICABLE, files.path, detail=detail), none
     log = files.read_log(log_name, MAX_LOG_BYTES)
     if isinstance(log, Absence):
         return (nothing, none) if log.reason is Reason.MISSING_FILE else (log, log)

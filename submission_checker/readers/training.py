@@ -17,7 +17,8 @@ from rules.derived.training_workload import RUNS, Phases, alone_facts, derive_wo
 from rules.facts import Absence, FactModel, FactSheet, Reason, Source
 from rules.facts.training import TrainingDatagen, TrainingDatasize, TrainingRun, TrainingWorkload
 
-from ..discovery import Leaf, WorkloadDirectory
+from ..discovery import WorkloadDirectory
+from ..leaf import Leaf
 from .checkpointing import division_of, recorded_division
 from .common import as_api, leaf_file, mapped, put, stated_path
 from .training_files import DATAGEN, DATASIZE, TrainingDocuments

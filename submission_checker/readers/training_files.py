@@ -27,7 +27,7 @@ from rules.derived.training import describe_overrides
 from rules.facts import Absence, Reason
 from rules.facts.training import Override
 
-from ..discovery import Leaf
+from ..leaf import Leaf
 from .checkpointing_files import LeafDocuments
 from .code_pointer import read_pointer
 from .common import Role
@@ -92,7 +92,7 @@ class TrainingDocuments(LeafDocuments):
 
     def of_rank(self, name: str, skimmer: Skimmer | None = None) -> Document:
         """A file of one rank. There may be thousands, so it is not kept."""
-        return read_json(self._root, f"{self.leaf.path}/{name}", placeholder=self._placeholder, skimmer=skimmer)
+        return read_json(self._root, self.leaf.at(name), placeholder=self._placeholder, skimmer=skimmer)
 
     def _whole(self, config: Document) -> Document:
         """As it is: what a configuration of training must hold differs from phase to phase."""

@@ -19,7 +19,8 @@ from rules.facts import tree as facts
 from rules.tables import reference_rows
 
 from .. import discovery
-from ..discovery import RESULTS, SYSTEMS, UNLISTED, CommandDirectory, Entries, Leaf, Listing, Stray
+from ..discovery import RESULTS, SYSTEMS, UNLISTED, CommandDirectory, Entries, Listing, Stray
+from ..leaf import Leaf
 from .common import mapped, put
 from .credentials import credentials_of
 from .leaf_json import read_leaf_json
@@ -262,6 +263,9 @@ class _LeafReader:
         self.family = family
         self.path = clean(leaf.path)
         self.expected = layout.metadata_name(leaf.name, family)
+        moved = layout.metadata_name(leaf.rest.rpartition("/")[2], family)
+        if moved in leaf.in_rest:
+            self.expected = moved
         # What readers open is there, whatever it is: they tell by themselves that it is no file.
         self._names = {*leaf.files, *(name for name in leaf.directories if name.endswith(".json"))}
         names = (*leaf.files, *leaf.directories)
@@ -274,7 +278,7 @@ class _LeafReader:
         return self.metadata_files[0] if only else self.expected
 
     def _open(self, root: Root, name: str) -> Document:
-        path = f"{self.leaf.path}/{name}"
+        path = self.leaf.at(name)
         if self.leaf.problem:
             return Document(clean(path), "refused", f"{UNLISTED}:{self.path}", self.leaf.problem)
         if name not in self.leaf.files and name not in self.leaf.directories:
@@ -335,6 +339,7 @@ class _LeafReader:
         sheet.put("kind", kind)
         sheet.put("stamped", layout.leaf_time(leaf.name) is not None)
         sheet.put("stub", missing or leaf.stub)
+        sheet.put("rest", clean(leaf.rest.rpartition("/")[2]))
         rows = reference_rows("tree-content")
         patterns: list[str] = rows[kind]["names"] if kind in rows else []
         found = [pattern for pattern in patterns if self._holds(pattern)]
@@ -378,7 +383,7 @@ class _LeafReader:
         return any(fnmatchcase(name, pattern) for name in self._names)
 
     def _cause(self, name: str) -> str:
-        return f"file:{self.path}/{clean(name)}"
+        return f"file:{clean(self.leaf.at(name))}"
 
     def _causes(self, pattern: str) -> list[str]:
         """Causes of what is not known without a file; of many alike the first rank's file counts."""

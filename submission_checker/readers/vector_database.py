@@ -13,7 +13,8 @@ from rules.derived import vector_database as derived
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.vector_database import VectorDatabaseRun, VectorDatabaseWorkload
 
-from ..discovery import Leaf, WorkloadDirectory
+from ..discovery import WorkloadDirectory
+from ..leaf import Leaf
 from .common import leaf_file, put
 from .vector_database_files import LoadDocuments, best_of
 from .vector_database_run import claims, fixed_parameters

@@ -14,7 +14,7 @@ from mlpstorage.results.text import clean
 from rules.derived.vector_database import Batch
 from rules.facts import Absence, Reason
 
-from ..discovery import Leaf
+from ..leaf import Leaf
 from .code_pointer import read_pointer
 from .common import Role
 from .leaf_json import placeholder_of, read_leaf_json

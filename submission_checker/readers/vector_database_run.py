@@ -15,7 +15,7 @@ from rules.derived.locations import normal_path
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.vector_database import Claim, Metric, Override, Recomputed, RunParameter, Stated, VectorDatabaseRun
 
-from ..discovery import Leaf
+from ..leaf import Leaf
 from .checkpointing import division_of
 from .code_pointer import hash_of
 from .common import as_api, leaf_file, mapped, put, put_location, stated_path
@@ -459,7 +459,7 @@ class _RunReader:
         same: Found[bool]
         if self._value("api") == "object":
             detail = "object API: there is no filesystem to compare"
-            same = evidence = Absence("api:object", Reason.NOT_APPLICABLE, self.path, detail=detail)
+            same = evidence = Absence(f"api:object:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
         elif isinstance(root, Absence):
             same = evidence = root
         elif sidecar.state != "missing":

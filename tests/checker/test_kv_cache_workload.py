@@ -14,7 +14,8 @@ from trees import DELETE, cases_directory
 from mlpstorage.results.roots.local import LocalRoot
 from rules.facts import Absence, Reason
 from rules.facts.kv_cache import KvCacheRun
-from submission_checker.discovery import Leaf, lone_leaf
+from submission_checker.discovery import lone_leaf
+from submission_checker.leaf import Leaf
 from submission_checker.readers.kv_cache import read_run
 from submission_checker.scan import Options, check
 

@@ -234,6 +234,50 @@ def test_85_no_report_repeats_credentials_or_addresses(tmp_path: Path) -> None:
     assert (told_of.severity.value, told_of.message.partition(": ")[2]) == ("info", "AWS_SECRET_ACCESS_KEY, HF_TOKEN")
 
 
+# Data loss
+
+
+def split(leaf: Path, moved: str, *more: str) -> None:
+    """Leave in the leaf what the benchmark wrote; the log and ``more`` go into another one."""
+    rest = leaf.with_name(moved)
+    rest.mkdir()
+    for path in list(leaf.iterdir()):
+        if path.name.endswith((".stdout.log", ".stderr.log")) or path.name in more:
+            path.rename(rest / path.name.replace(leaf.name, moved))
+
+
+@pytest.mark.parametrize("moved", ["20260701_115959", "20260701_120001"])
+@pytest.mark.parametrize(
+    "more", [(), (".mlps-code-image", "fs_separation.json"), ("training_20260701_120000_metadata.json",)]
+)
+def test_88_the_two_halves_of_a_run_are_one_finding(tmp_path: Path, moved: str, more: tuple[str, ...]) -> None:
+    tree = TrainingTree(tmp_path).build()
+    whole = [(f.rule, f.path, f.message) for f in findings(tmp_path)]
+    leaf = tree.runs[2]
+    if more and more[0].endswith("_metadata.json"):
+        leaf.edit("metadata", {"/run_datetime": moved})
+    split(leaf.path, moved, *more)
+    told_now = [(f.rule, f.path, f.message) for f in findings(tmp_path)]
+    assert [rule for rule, _, message in told_now if message not in {m for _, _, m in whole}] == ["LEAF-02"]
+    assert len(told_now) == len(whole) + 1
+
+
+def test_88_two_halves_of_a_checkpointing_run(tmp_path: Path) -> None:
+    tree = pair(tmp_path)
+    split(tree.leaves[0].path, "20260701_100001", ".mlps-code-image")
+    assert told(tmp_path) == [("LEAF-02", "error")]
+    assert main([str(tmp_path), "--deep", "--fail-on", "never"]) == 0
+
+
+def test_88_a_run_that_broke_off_beside_a_whole_one_is_no_half(tmp_path: Path) -> None:
+    tree = pair(tmp_path)
+    broken = tree.leaves[0].path.with_name("20260701_100001")
+    broken.mkdir()
+    (broken / "checkpointing_run.stdout.log").write_text("killed")
+    assert "LEAF-02" not in {rule for rule, _ in told(tmp_path)}
+    assert ("2.1.25", "error") in told(tmp_path)
+
+
 # Format quirk
 
 

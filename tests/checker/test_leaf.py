@@ -1,0 +1,68 @@
+"""Two directories that hold one run between them are one leaf; directories that do not are two."""
+
+from __future__ import annotations
+
+import pytest
+
+from submission_checker.leaf import Leaf, joined
+
+LOGS = (".mlps-code-image", "training_run.stderr.log", "training_run.stdout.log")
+WRITTEN = ("0_output.json", "dlio.log", "summary.json")
+
+
+def logs(second: str = "00", **changes: object) -> Leaf:
+    """What stayed in the leaf that was reserved."""
+    return Leaf(**{"path": f"run/20260701_1000{second}", "files": LOGS, **changes})  # type: ignore[arg-type]
+
+
+def written(second: str = "01", **changes: object) -> Leaf:
+    """What the benchmark wrote elsewhere."""
+    given = {"path": f"run/20260701_1000{second}", "files": WRITTEN, "directories": ("dlio_config",), **changes}
+    return Leaf(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("first", "second"), [("00", "01"), ("01", "00"), ("00", "10")])
+def test_two_halves_are_the_leaf_with_the_summary(first: str, second: str) -> None:
+    halves = sorted([logs(first), written(second)], key=lambda leaf: leaf.path)
+    (leaf,) = joined(halves)
+    assert (leaf.name, leaf.rest) == (f"20260701_1000{second}", f"run/20260701_1000{first}")
+    assert leaf.files == tuple(sorted({*LOGS, *WRITTEN}))
+    assert leaf.at("training_run.stdout.log") == f"run/20260701_1000{first}/training_run.stdout.log"
+    assert leaf.at("summary.json") == f"run/20260701_1000{second}/summary.json"
+    assert leaf.at("dlio_config/config.yaml") == f"run/20260701_1000{second}/dlio_config/config.yaml"
+    assert leaf.at("not-there.json") == f"run/20260701_1000{second}/not-there.json"
+
+
+def test_the_pointer_of_the_leaf_with_the_summary_is_its_own() -> None:
+    (leaf,) = joined([logs(), written(files=(".mlps-code-image", *WRITTEN))])
+    assert leaf.at(".mlps-code-image") == "run/20260701_100001/.mlps-code-image"
+
+
+@pytest.mark.parametrize(
+    "leaves",
+    [
+        [logs("00"), written("11")],
+        [logs("00"), written("01", files=(*LOGS, *WRITTEN))],
+        [logs("00"), written("01", files=("training_run.stderr.log", *WRITTEN))],
+        [logs("00"), written("01", directories=())],
+        [logs("00"), written("01", problem="it cannot be listed")],
+        [logs("00", problem="it cannot be listed"), written("01")],
+        [logs("00", path="run/backup"), written("01")],
+        [logs("00", files=(*LOGS, "summary.json")), written("01")],
+        [logs("00", files=("notes.txt",)), written("01")],
+        [logs("00", files=()), written("01")],
+    ],
+    ids=[
+        "too far apart", "a whole leaf", "both have a log", "nothing of the benchmark", "unlisted", "unlisted rest",
+        "no time", "two summaries", "no log", "nothing",
+    ],
+)  # fmt: skip
+def test_other_directories_stay_what_they_are(leaves: list[Leaf]) -> None:
+    assert joined(leaves) == tuple(leaves)
+
+
+def test_each_half_belongs_to_one_leaf() -> None:
+    found = joined([logs("00"), written("01"), logs("02"), written("03")])
+    assert [(leaf.name[-2:], leaf.rest[-2:]) for leaf in found] == [("01", "00"), ("03", "02")]
+    found = joined([logs("00"), logs("01"), written("02")])
+    assert [(leaf.name[-2:], leaf.rest[-2:]) for leaf in found] == [("01", ""), ("02", "00")]
