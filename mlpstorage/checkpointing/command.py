@@ -6,7 +6,7 @@ import os.path
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rules.derived import checkpointing as derived
@@ -17,8 +17,6 @@ from .plan import Plan
 ENTRY = Path(__file__).with_name("dlio_main.py")
 """What runs under DLIO's interpreter in place of its own start script; see there why."""
 
-FORWARDED = re.compile(r"AWS_\w+|S3DLIO_\w+|BUCKET|STORAGE_LIBRARY")
-"""Environment variables that object storage clients read; forwarded to the ranks by name only."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@%+-]+")
 _BINDING = ("--bind-to", "-bind-to", "--cpu-bind")
@@ -94,15 +92,13 @@ def slots(plan: Plan) -> list[int]:
     return [given if given is not None else placed[index] for index, (_, given) in enumerate(plan.hosts)]
 
 
-def benchmark(
-    plan: Plan, *, launcher: str, python: str, leaf: str, config_dir: str, environment: Iterable[str]
-) -> list[str]:
-    """The whole argv of the benchmark. ``environment`` is the names of the variables that are set."""
+def benchmark(plan: Plan, *, launcher: str, python: str, leaf: str, config_dir: str) -> list[str]:
+    """The whole argv of the benchmark."""
     if plan.num_processes is None:
         raise ValueError("a run needs a process count")
     argv = mpi_prefix(plan, launcher, plan.num_processes, slots(plan))
     if plan.api == "object":
-        for name in sorted(name for name in environment if FORWARDED.fullmatch(name)):
+        for name in plan.environment:
             argv += ["-x", name]
     argv += [python, str(ENTRY), f"workload={workload_name(plan)}"]
     argv += [f"++hydra.run.dir={quoted(leaf)}", f"++hydra.output_subdir={layout.DLIO_CONFIG_DIR}"]

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rules.outcomes import Deferred, Finding
 
 WHATIF = "whatif"
-SECTION = "4"
-"""The section of the book that gates a checkpointing run; the others need not be loaded for it."""
+SECTIONS = ("1", "4")
+"""The sections of the book that gate a checkpointing run; the others need not be loaded for it."""
 _SHOWN = {"rule", "name", "clause", "severity", "outcome", "item", "message", "remedy", "evidence", "opens"}
 ELIGIBLE_FOR: Mapping[str, tuple[str, ...]] = {"closed": ("closed",), "open": ("closed", "open")}
 """Verdicts with which a run may start in a division; whatif needs none."""
@@ -70,7 +70,7 @@ def load_edition(name: str) -> rules.Edition:
     Raises UsageError for a name that does not exist.
     """
     try:
-        return rules.load_edition(name or rules.DEFAULT_EDITION, sections=(SECTION,))
+        return rules.load_edition(name or rules.DEFAULT_EDITION, sections=SECTIONS)
     except rules.UnknownEditionError as error:
         raise UsageError(f"--edition: {error}") from error
 

@@ -93,6 +93,8 @@ def _run_sheet(plan: Plan, probes: ProbeFacts | None) -> FactSheet:
     stated("checkpoint_folder", folder or no_folder)
     problem = locations.uri_problem(plan.checkpoint_folder, plan.api)
     stated("folder_problem", problem if folder else no_folder, "checkpoint_folder")
+    stated("launch_environment", list(plan.environment), "environment")
+    stated("declared_variables", sorted(key.rpartition(".")[2] for key in plan.params), "params")
     stated("results_dir", locations.normal_path(plan.results_dir) or _not_given("--results-dir", Reason.KEY_ABSENT))
     workload = plan.workload()
     parameters = derived.compare_parameters(plan.model, workload)

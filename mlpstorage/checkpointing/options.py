@@ -32,6 +32,7 @@ MAX_PROCESSES = 2**31 - 1
 
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_FORWARDED = re.compile(r"AWS_\w+|S3DLIO_\w+|BUCKET|STORAGE_LIBRARY")
 _HOST = re.compile(r"[A-Za-z0-9_.:%-]+")
 _OWN_MPI_PARAMS = {
     **dict.fromkeys(("n", "np", "c"), "--num-processes"),
@@ -115,7 +116,7 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str]) -> Request:
 
 
 def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
-    sources: dict[str, str] = {"division": "command line", "model": "--model"}
+    sources: dict[str, str] = {"division": "command line", "model": "--model", "environment": "environment"}
 
     def given(field: str, option: str, value: Any, variable: str = "") -> Any:
         """The option's value, or the variable's; remembers which."""
@@ -179,6 +180,7 @@ def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
         o_direct=o_direct,
         storage_library=environment.get("STORAGE_LIBRARY") or "s3dlio",
         endpoint_set=bool(environment.get("AWS_ENDPOINT_URL") or environment.get("AWS_ENDPOINT_URL_S3")),
+        environment=tuple(sorted(name for name in environment if _FORWARDED.fullmatch(name))),
         client_memory_gib=None if memory is None else _positive("--client-host-memory-in-gb", memory),
         mpi_bin=given("mpi_bin", "--mpi-bin", options.mpi_bin) or "mpirun",
         mpi_params=mpi_params,

@@ -71,6 +71,8 @@ class Plan:
     storage_library: str = "s3dlio"
     endpoint_set: bool = False
     """An object-storage endpoint is configured in the environment: buckets are addressed by path."""
+    environment: tuple[str, ...] = ()
+    """Names of the variables set that clients of object storage read; the ranks get them by name only."""
     client_memory_gib: float | None = None
     mpi_bin: str = "mpirun"
     mpi_params: tuple[str, ...] = ()

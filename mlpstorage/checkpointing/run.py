@@ -122,7 +122,6 @@ def _planned_command(plan: Plan) -> list[str]:
         python=command.find_dlio_python(plan) or "<python of dlio_benchmark>",
         leaf=str(leaf),
         config_dir="<generated workload>",
-        environment=os.environ,
     )
 
 
@@ -193,7 +192,6 @@ def _run(
             python=state.python,
             leaf=str(leaf),
             config_dir=str(config_dir),
-            environment=os.environ,
         ),
         started=started,
     )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import posixpath
+import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 WORKLOAD_PREFIX = "workload."
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*=.*", re.DOTALL)
 
 _HOST_OPTIONS = {"-host", "--host", "-H", "--hosts", "-hosts"}
 _COUNT_OPTIONS = {"-n", "-np", "--np", "-c"}
@@ -42,6 +44,16 @@ def workload_choice(words: Iterable[Any]) -> str | None:
     """The workload that was selected: the value of ``workload=llama3_8b``."""
     values = [word.partition("=")[2] for word in words if isinstance(word, str) and word.startswith("workload=")]
     return values[-1] if values else None
+
+
+def environment(words: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Variables that the words of a launcher set: ``-x NAME=VALUE``, ``-x NAME``, ``NAME=VALUE`` before the program."""
+    passed = False
+    for word in words:
+        if passed or _VARIABLE.fullmatch(word):
+            name, _, value = word.partition("=")
+            yield name, value
+        passed = word in ("-x", "--x")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mlpstorage.results.document import Found, InvalidValueError, Reading, as_float, as_int, as_strict_bool, as_text
+from mlpstorage.results.text import clean
 from rules.derived import systems as derived
 from rules.facts import Absence, FactModel, FactSheet, Reason, Source
 from rules.facts.system import DescriptionProblem, PhysicalUnit, PowerFeed
@@ -16,6 +17,7 @@ from .source import Location
 
 _MAX_PARTS = 50
 """Parts that one fact names; the others are counted, so that no file makes a report endless."""
+_MAX_VARIABLES = 500
 _PRODUCT = ("product_nodes", "product_switches")
 _NODES = ("product_nodes", "clients")
 
@@ -244,6 +246,7 @@ def _put_clients(sheet: FactSheet, description: Description) -> None:
     if isinstance(count, Absence):
         sheet.put("client_hosts", count)
         sheet.put("client_memory_gib", count)
+        sheet.put("client_environment", count)
         return
     source = Source(description.document.path, "/system_under_test/clients")
     groups = [
@@ -254,8 +257,19 @@ def _put_clients(sheet: FactSheet, description: Description) -> None:
         for location, _ in description.groups("clients")
     ]
     sheet.put("client_hosts", derived.client_hosts([hosts for hosts, _ in groups]), source)
+    names = {name for _, group in description.groups("clients") for name in _environment(group)}
+    sheet.put("client_environment", sorted(names)[:_MAX_VARIABLES], source)
     memory = derived.mean_memory_gib(groups)
     sheet.put("client_memory_gib", memory if isinstance(memory, Absence) else as_float(memory), source)
+
+
+def _environment(group: Mapping[str, Any]) -> Iterable[str]:
+    """Names of a node group's environment variables."""
+    items = group.get("environment")
+    for item in items if isinstance(items, list) else ():
+        name = item.get("name") if isinstance(item, dict) else None
+        if isinstance(name, str):
+            yield clean(name.strip())
 
 
 def put_runs(sheet: FactSheet, workloads: Iterable[FactModel]) -> None:

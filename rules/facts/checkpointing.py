@@ -100,6 +100,18 @@ class CheckpointingRun(FactModel):
         known=Known.PLAN,
     )
     results_dir: Fact[str] = fact("Results directory, normalised.", known=Known.PLAN)
+    launch_environment: Fact[list[str]] = fact(
+        "Names of the variables set at launch that clients of object storage read. No leaf records it.",
+        known=Known.PLAN,
+    )
+    environment: Fact[list[str]] = fact(
+        "Names of the environment variables that the metadata records: by itself, or as passed to the ranks (-x).",
+        known=Known.RUN,
+    )
+    declared_variables: Fact[list[str]] = fact(
+        "Names of environment variables that the run's overrides have as keys, whatever they lie below.",
+        known=Known.PLAN,
+    )
     same_filesystem: Fact[bool] = fact(
         "Checkpoint folder and results directory lie on one filesystem, as recorded evidence says.", known=Known.PROBE
     )

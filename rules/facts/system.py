@@ -112,6 +112,9 @@ class System(FactModel):
     client_memory_gib: Fact[Float] = fact(
         "Memory of a described client host, mean weighted by quantity.", known=Known.RUN, unit="GiB"
     )
+    client_environment: Fact[list[str]] = fact(
+        "Names of the environment variables that the description states for the clients.", known=Known.RUN
+    )
 
     benchmark_api: Fact[Literal["file", "object"]] = fact("Protocol that the benchmark used.", known=Known.RUN)
     multi_host: Fact[bool] = fact("Several hosts can use the system at once.", known=Known.RUN)

@@ -192,6 +192,14 @@ class TrainingRun(FactModel):
         "What is wrong with the object URI of the data, as the end of a sentence; empty: nothing.", known=Known.PLAN
     )
     results_dir: Fact[str] = fact("Results directory, normalised.", known=Known.PLAN)
+    environment: Fact[list[str]] = fact(
+        "Names of the environment variables that the metadata records: by itself, or as passed to the ranks (-x).",
+        known=Known.RUN,
+    )
+    declared_variables: Fact[list[str]] = fact(
+        "Names of environment variables that the run's overrides have as keys, whatever they lie below.",
+        known=Known.RUN,
+    )
     image: Fact[str] = fact("Hash of the code image that the leaf points to.", known=Known.RUN)
     validated_image: Fact[str] = fact("Hash of the code image that the tool had validated.", known=Known.RUN)
     data_shared: Fact[bool] = fact("Every client host sees the same data directory.", known=Known.PROBE)

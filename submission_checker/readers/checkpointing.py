@@ -30,6 +30,7 @@ from .checkpointing_files import LeafDocuments
 from .checkpointing_times import read_times
 from .common import as_api, leaf_file, mapped, put, put_location, stated_path
 from .placement import hosts_of, min_ranks_per_host
+from .run_environment import put_environment
 from .separation import separation
 
 MAX_PARAMETERS = 2000
@@ -154,6 +155,9 @@ class _LeafReader:
         self._put("fsync_effective", self._fsync_effective())
         self._put("api", self._api())
         self._put("o_direct", self._o_direct())
+        put_environment(self.sheet, self.files)
+        nothing = self._not_recorded("launch_environment", "a leaf records what was passed to the ranks")
+        self.sheet.put("launch_environment", nothing)
         put_location(self.sheet, "checkpoint_folder", "folder_problem", self._checkpoint_folder())
         self._put("results_dir", mapped(stated_path(self.metadata, "/args/results_dir", "/results_dir"), normal_path))
 

@@ -133,7 +133,8 @@ class LeafDocuments:
         return dlio.workload_overrides(self.override_words)
 
     @cached_property
-    def _words(self) -> list[str]:
+    def command_words(self) -> list[str]:
+        """The words of the executed command; empty where it is not known or its quotes do not match."""
         command = self.metadata.raw("/executed_command")
         if isinstance(command, Absence) or not isinstance(command.value, str):
             return []
@@ -145,12 +146,12 @@ class LeafDocuments:
     @cached_property
     def command_overrides(self) -> dict[str, str]:
         """Workload overrides of the executed command."""
-        return dlio.workload_overrides(self._words)
+        return dlio.workload_overrides(self.command_words)
 
     @cached_property
     def launch(self) -> dlio.Launch | None:
         """Launch options of the executed command."""
-        return dlio.parse_launch(self._words) if self._words else None
+        return dlio.parse_launch(self.command_words) if self.command_words else None
 
     def steps(self, phase: Literal["save", "load"]) -> list[Step] | Absence:
         """Rank 0's checkpoint writes or reads, over all epochs."""

@@ -22,7 +22,6 @@ MAX_WORDS = 5000
 """Words of one command; the longest real ones name 51 hosts."""
 
 _PLACE = re.compile(r"(?:^|/)option_([0-9]{1,4})/trial_([0-9]{1,4})(?:/|$)")
-_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*=.*", re.DOTALL)
 _RANK_PREFIX = r"^\s*(?:\[[^\]\n]{1,40}\](?:<std(?:out|err)>)?:?\s*)?"
 _STATED = {
     "num-users": r"Users: *([0-9]{1,9})\b",
@@ -134,13 +133,9 @@ def _place(options: Iterable[tuple[str, str]]) -> tuple[int, int] | None:
 
 
 def environment(words: Sequence[str]) -> Iterator[EnvironmentVariable]:
-    """Variables that the words of a launcher set: ``-x NAME=VALUE``, ``-x NAME``, ``NAME=VALUE`` before the program."""
-    passed = False
-    for word in words:
-        if passed or _VARIABLE.fullmatch(word):
-            name, _, value = word.partition("=")
-            yield EnvironmentVariable(name=name, value=value)
-        passed = word in ("-x", "--x")
+    """Variables that the words of a launcher set."""
+    for name, value in dlio.environment(words):
+        yield EnvironmentVariable(name=name, value=value)
 
 
 def as_command(value: object) -> str:

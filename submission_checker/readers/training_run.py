@@ -19,6 +19,7 @@ from rules.remembered import remembered
 from .checkpointing import division_of, recorded_division
 from .code_pointer import hash_of
 from .common import as_api, leaf_file, mapped, put, put_location, stated_path
+from .run_environment import put_environment
 from .separation import separation
 from .training_files import MAX_KEYS, STDOUT_LOG, TrainingDocuments
 
@@ -273,6 +274,7 @@ class RunReader:
             elif document.ok:  # DLIO's own default is a local file system
                 api = Reading("file", document.source(at))
         self._put("api", api)
+        put_environment(self.sheet, self.files)
         put_location(self.sheet, "data_dir", "data_problem", stated_path(self.metadata, "/args/data_dir"))
         self._put("results_dir", mapped(stated_path(self.metadata, "/args/results_dir"), normal_path))
         self._put("gate_skipped", self._flag("skip_fs_separation_gate"))

@@ -13,14 +13,13 @@ from mlpstorage.checkpointing.plan import Plan
 from rules.derived import checkpointing as derived
 
 
-def plan(*arguments: str, model: str = "llama3-8b") -> Plan:
-    return parse(["closed", "--model", model, "--checkpoint-folder", "/mnt/c", *arguments], {}).plan
+def plan(*arguments: str, model: str = "llama3-8b", environment: tuple[str, ...] = ()) -> Plan:
+    words = ["closed", "--model", model, "--checkpoint-folder", "/mnt/c", *arguments]
+    return parse(words, dict.fromkeys(environment, "set")).plan
 
 
-def argv(asked: Plan, *environment: str, leaf: str = "/res/leaf") -> list[str]:
-    return command.benchmark(
-        asked, launcher="mpirun", python="python", leaf=leaf, config_dir="/cfg", environment=environment
-    )
+def argv(asked: Plan, leaf: str = "/res/leaf") -> list[str]:
+    return command.benchmark(asked, launcher="mpirun", python="python", leaf=leaf, config_dir="/cfg")
 
 
 def launcher_part(asked: Plan) -> str:
@@ -52,19 +51,14 @@ def test_launcher_arguments(arguments: list[str], expected: str) -> None:
 
 
 def test_object_credentials_are_forwarded_by_name_only() -> None:
-    words = argv(
-        plan("--api", "object", "--checkpoint-folder", "s3://b/p"),
-        "AWS_SECRET_ACCESS_KEY",
-        "BUCKET",
-        "HOME",
-        "HF_TOKEN",
-    )
+    names = ("AWS_SECRET_ACCESS_KEY", "BUCKET", "HOME", "HF_TOKEN")
+    words = argv(plan("--api", "object", "--checkpoint-folder", "s3://b/p", environment=names))
     forwarded = [words[index + 1] for index, word in enumerate(words) if word == "-x"]
     assert forwarded == ["AWS_SECRET_ACCESS_KEY", "BUCKET"]
 
 
 def test_file_runs_forward_nothing() -> None:
-    assert "-x" not in argv(plan(), "AWS_SECRET_ACCESS_KEY")
+    assert "-x" not in argv(plan(environment=("AWS_SECRET_ACCESS_KEY",)))
 
 
 @pytest.mark.parametrize(
