@@ -11,6 +11,8 @@ from .outcomes import Severity
 MAIN = "main"
 """Key of the clause of a rule that has only one."""
 
+PARENT = "parent"
+"""As ``fold``: the subject directly above, whatever it is."""
 EXAMPLES = "examples"
 """Key of a rule's examples, which only the check and the rendering of the book read."""
 
@@ -149,7 +151,7 @@ class Rule(_Strict):
     rationale: str = ""
     notes: list[str] = []
     fold: str = ""
-    """Namespace of the subject whose path merged findings carry, e.g. ``workload``."""
+    """Namespace of the subject whose path merged findings carry, e.g. ``workload``, or ``parent``."""
     clauses: dict[str, Clause]
     variants: dict[str, Variant] = {}
     examples: list[Example] | None = None

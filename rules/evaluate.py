@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .compiled import CompiledClause, CompiledRule
+from .entries import PARENT
 from .errors import EvaluationFault
 from .facts.base import Absence, FactModel, Reason
 from .judge import Judgement, judge, yielding
@@ -195,7 +196,9 @@ def _finding(rule: CompiledRule, clause: CompiledClause, judgement: Judgement, s
     own = judgement.subject.path
     path = judgement.at or own
     if rule.fold and not judgement.at:
-        path = next((owner.path for owner in scope.chain if owner.namespace == rule.fold), own)
+        parent = scope.chain[1].namespace if len(scope.chain) > 1 else ""
+        wanted = parent if rule.fold == PARENT else rule.fold
+        path = next((owner.path for owner in scope.chain if owner.namespace == wanted), own)
     return Finding(
         rule=rule.id,
         name=rule.rule.name,

@@ -12,7 +12,7 @@ from mlpstorage.results.files import Root
 from mlpstorage.results.images import LEGACY, POOL
 from mlpstorage.results.text import clean
 
-from .leaf import Leaf, joined
+from .leaf import Leaf, joined, near
 
 RESULTS = "results"
 SYSTEMS = "systems"
@@ -238,12 +238,17 @@ def walk(root: Root, scope: Sequence[str] = (), keep: Keep = _whole) -> Listing:
 
 
 def lone_leaf(root: Root, name: str) -> Leaf:
-    """A leaf by its path, judged by itself. Raises OSError."""
+    """A leaf by its path, judged by itself, or with the directory beside it that holds the rest. Raises OSError."""
     walker = _Walker(root)
-    leaf = walker.leaf(name, "", "", "", layout.RUN, [])
+    above, _, own = name.rpartition("/")
+    command = above.rpartition("/")[2]
+    known = command if command in layout.COMMANDS else layout.RUN
+    leaf = walker.leaf(name, "", "", "", known, [])
     if leaf.problem:
         raise OSError(0, leaf.problem, clean(name))
-    return leaf
+    beside = [other for other in walker.entries(above, []).visible if other != own and near(own, other)]
+    others = (walker.leaf(f"{above}/{other}" if above else other, "", "", "", known, []) for other in beside)
+    return next(whole for whole in joined([leaf, *others]) if name in (whole.path, whole.rest))
 
 
 def lone_workload(root: Root, name: str) -> WorkloadDirectory:
@@ -477,8 +482,9 @@ class _Walker:
         """The leaves of a directory, and what else lies in it."""
         entries = self.entries(path, obstacles)
         leaves, strays = [], []
+        asked_for = self._scope[depth] if depth < len(self._scope) else ""
         for name in entries.visible:
-            if self.leaves_out(name, depth):
+            if self.leaves_out(name, depth) and not near(name, asked_for):
                 continue
             if layout.leaf_time(name) is not None:
                 leaves.append(self.leaf(f"{path}/{name}", division, system_path, workload, command, obstacles))
@@ -492,7 +498,11 @@ class _Walker:
                 below = tuple(self._search(leaf, obstacles))
                 misplaced += below
             strays.append(Stray(name, leaf.path, run_like, below))
-        return CommandDirectory(command, path, entries.files, joined(leaves), tuple(strays), entries.problem)
+        whole = joined(leaves)
+        if asked_for:
+            only = f"{path}/{asked_for}"
+            whole = tuple(leaf for leaf in whole if only in (leaf.path, leaf.rest))
+        return CommandDirectory(command, path, entries.files, whole, tuple(strays), entries.problem)
 
     def leaf(
         self, path: str, division: str, system_path: str, workload: str, command: str, obstacles: list[Obstacle]

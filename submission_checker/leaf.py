@@ -48,35 +48,52 @@ class Leaf:
 
 
 def joined(leaves: Sequence[Leaf]) -> tuple[Leaf, ...]:
-    """The leaves of one directory, by name; where two of them hold one run between them, they are one leaf.
+    """The leaves of one directory; where two of them hold one run between them, they are one leaf.
 
     A tool reserved a directory, found its name taken and moved on by a second, so that the log of the run lies in one
-    directory and what the benchmark wrote in another: neither has what the other one has.
+    directory and what the benchmark wrote in another: neither has what the other one has. The nearest are taken first.
     """
-    if not any(_is_rest(leaf) for leaf in leaves):
+    rests = [leaf for leaf in leaves if _is_rest(leaf)]
+    if not rests:
         return tuple(leaves)
-    found = list(leaves)
-    for rest in filter(_is_rest, leaves):
-        main = next((leaf for leaf in found if _complete_each_other(leaf, rest)), None)
-        if main is not None:
-            found[found.index(main)] = _join(main, rest)
-            found.remove(rest)
-    return tuple(found)
+    by_time = {layout.leaf_time(leaf.name): leaf for leaf in leaves}
+    pairs: list[tuple[int, str, Leaf, Leaf]] = []
+    for rest in rests:
+        moved = layout.leaf_time(rest.name)
+        for seconds in range(-layout.RESERVE_ATTEMPTS, layout.RESERVE_ATTEMPTS + 1) if moved else ():
+            main = by_time.get(moved + timedelta(seconds=seconds)) if moved else None
+            if main is not None and _complete_each_other(main, rest):
+                pairs.append((abs(seconds), main.path, main, rest))
+    found: dict[str, Leaf | None] = {}
+    for _, _, main, rest in sorted(pairs, key=lambda pair: (*pair[:2], pair[3].path)):
+        if main.path not in found and rest.path not in found:
+            found[main.path], found[rest.path] = _join(main, rest), None
+    whole = (found.get(leaf.path, leaf) for leaf in leaves)
+    return tuple(leaf for leaf in whole if leaf is not None)
+
+
+def _logs(leaf: Leaf) -> list[str]:
+    """The tool's own logs of the command, for the families whose leaves are joined."""
+    names = [f"{family}_{leaf.command}{layout.LOG_SUFFIX}" for family in (layout.TRAINING, layout.CHECKPOINTING)]
+    return [name for name in names if name in leaf.files]
 
 
 def _is_rest(leaf: Leaf) -> bool:
     """It has the log of a run, and nothing that the benchmark wrote."""
     written = layout.SUMMARY in leaf.files or layout.DLIO_CONFIG_DIR in leaf.directories
-    return not written and not leaf.problem and any(name.endswith(layout.LOG_SUFFIX) for name in leaf.files)
+    return not written and not leaf.problem and bool(_logs(leaf))
 
 
 def _complete_each_other(main: Leaf, rest: Leaf) -> bool:
-    if layout.DLIO_CONFIG_DIR not in main.directories or main.problem or main.rest:
+    if layout.DLIO_CONFIG_DIR not in main.directories or main.problem or _logs(main):
         return False
-    begun, moved = layout.leaf_time(main.name), layout.leaf_time(rest.name)
-    if begun is None or moved is None or abs(begun - moved) > _NEAR:
+    if _has_metadata(main) and _has_metadata(rest):
         return False
-    return not {*_visible(main.files), *_visible(main.directories)} & {*rest.files, *rest.directories}
+    return not {name for name in main.files if not name.startswith(".")} & set(rest.files)
+
+
+def _has_metadata(leaf: Leaf) -> bool:
+    return any(name.endswith(layout.METADATA_SUFFIX) for name in leaf.files)
 
 
 def _join(main: Leaf, rest: Leaf) -> Leaf:
@@ -92,5 +109,7 @@ def _join(main: Leaf, rest: Leaf) -> Leaf:
     )
 
 
-def _visible(names: Sequence[str]) -> list[str]:
-    return [name for name in names if not name.startswith(".")]
+def near(name: str, other: str) -> bool:
+    """Whether the directories of these names could hold one run between them, by their time."""
+    begun, moved = layout.leaf_time(name), layout.leaf_time(other)
+    return begun is not None and moved is not None and abs(begun - moved) <= _NEAR

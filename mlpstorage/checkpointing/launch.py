@@ -7,6 +7,7 @@ from typing import Any
 
 from rules.derived import checkpointing as derived
 from rules.derived import locations
+from rules.derived.variables import storage_variables
 from rules.facts import Absence, FactSheet, Known, Reason, Source
 from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload
 
@@ -94,7 +95,7 @@ def _run_sheet(plan: Plan, probes: ProbeFacts | None) -> FactSheet:
     problem = locations.uri_problem(plan.checkpoint_folder, plan.api)
     stated("folder_problem", problem if folder else no_folder, "checkpoint_folder")
     stated("launch_environment", list(plan.environment), "environment")
-    stated("declared_variables", sorted(key.rpartition(".")[2] for key in plan.params), "params")
+    stated("declared_variables", storage_variables(plan.params), "params")
     stated("results_dir", locations.normal_path(plan.results_dir) or _not_given("--results-dir", Reason.KEY_ABSENT))
     workload = plan.workload()
     parameters = derived.compare_parameters(plan.model, workload)

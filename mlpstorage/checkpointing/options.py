@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 
 from mlpstorage.results.credentials import holds_credential, names_credential
 from rules.derived import checkpointing as derived
-from rules.derived.locations import uri_problem
+from rules.derived.locations import location, uri_problem
+from rules.derived.variables import storage_variables
 from rules.tables import reference_rows
 
 from .exits import UsageError
@@ -32,7 +33,6 @@ MAX_PROCESSES = 2**31 - 1
 
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_FORWARDED = re.compile(r"AWS_\w+|S3DLIO_\w+|BUCKET|STORAGE_LIBRARY")
 _HOST = re.compile(r"[A-Za-z0-9_.:%-]+")
 _OWN_MPI_PARAMS = {
     **dict.fromkeys(("n", "np", "c"), "--num-processes"),
@@ -180,7 +180,7 @@ def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
         o_direct=o_direct,
         storage_library=environment.get("STORAGE_LIBRARY") or "s3dlio",
         endpoint_set=bool(environment.get("AWS_ENDPOINT_URL") or environment.get("AWS_ENDPOINT_URL_S3")),
-        environment=tuple(sorted(name for name in environment if _FORWARDED.fullmatch(name))),
+        environment=tuple(storage_variables(environment)),
         client_memory_gib=None if memory is None else _positive("--client-host-memory-in-gb", memory),
         mpi_bin=given("mpi_bin", "--mpi-bin", options.mpi_bin) or "mpirun",
         mpi_params=mpi_params,
@@ -308,7 +308,7 @@ def _folder(text: str | None, api: str) -> str:
         folder = (text or "").strip()
         problem = uri_problem(folder, api)
         if problem:
-            raise UsageError(f"--checkpoint-folder: {folder!r} {problem}; write it as s3://bucket/path")
+            raise UsageError(f"--checkpoint-folder: {location(folder, api)!r} {problem}; write it as s3://bucket/path")
         return folder
     if text is None:
         return _absolute("checkpoints")

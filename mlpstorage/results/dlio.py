@@ -47,13 +47,21 @@ def workload_choice(words: Iterable[Any]) -> str | None:
 
 
 def environment(words: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Variables that the words of a launcher set: ``-x NAME=VALUE``, ``-x NAME``, ``NAME=VALUE`` before the program."""
-    passed = False
+    """Variables that the words of a launcher set: ``-x NAME=VALUE``, ``-x NAME``, ``NAME=VALUE`` before the program;
+    of other launchers ``-genv NAME VALUE``, ``-genvlist A,B`` and ``--export=A,B=VALUE``.
+    """
+    option = ""
     for word in words:
-        if passed or _VARIABLE.fullmatch(word):
-            name, _, value = word.partition("=")
+        name, _, value = word.partition("=")
+        if option in ("-x", "--x") or _VARIABLE.fullmatch(word):
             yield name, value
-        passed = word in ("-x", "--x")
+        elif option in ("-genv", "-env"):
+            yield word, ""
+        elif option in ("-genvlist", "-envlist") or name == "--export":
+            for item in (value if name == "--export" else word).split(","):
+                name, _, value = item.partition("=")
+                yield name, value
+        option = word
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mlpstorage.results.document import Found, InvalidValueError, Reading, as_float, as_int, as_strict_bool, as_text
-from mlpstorage.results.text import clean
 from rules.derived import systems as derived
+from rules.derived.variables import storage_variables
 from rules.facts import Absence, FactModel, FactSheet, Reason, Source
 from rules.facts.system import DescriptionProblem, PhysicalUnit, PowerFeed
 
@@ -257,8 +257,12 @@ def _put_clients(sheet: FactSheet, description: Description) -> None:
         for location, _ in description.groups("clients")
     ]
     sheet.put("client_hosts", derived.client_hosts([hosts for hosts, _ in groups]), source)
-    names = {name for _, group in description.groups("clients") for name in _environment(group)}
-    sheet.put("client_environment", sorted(names)[:_MAX_VARIABLES], source)
+    names = storage_variables(name for _, group in description.groups("clients") for name in _environment(group))
+    many = Absence(
+        f"value:{description.document.path}#environment", Reason.INVALID, description.document.path,
+        "/system_under_test/clients", f"they have {len(names)} variables of storage clients",
+    )  # fmt: skip
+    sheet.put("client_environment", names if len(names) <= _MAX_VARIABLES else many, source)
     memory = derived.mean_memory_gib(groups)
     sheet.put("client_memory_gib", memory if isinstance(memory, Absence) else as_float(memory), source)
 
@@ -269,7 +273,7 @@ def _environment(group: Mapping[str, Any]) -> Iterable[str]:
     for item in items if isinstance(items, list) else ():
         name = item.get("name") if isinstance(item, dict) else None
         if isinstance(name, str):
-            yield clean(name.strip())
+            yield name.strip()
 
 
 def put_runs(sheet: FactSheet, workloads: Iterable[FactModel]) -> None:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from ..facts.base import Absence, FactModel, FactSheet, Reason, Source
 from ..facts.training import TrainingDatagen, TrainingDatasize, TrainingRun, TrainingWorkload
+from .locations import place
 from .training import mean
 
 DATASIZE, DATAGEN = "datasize", "datagen"
@@ -63,7 +64,9 @@ def pair_datasize(run: FactSheet, records: Sequence[TrainingDatasize]) -> Traini
     matching = [
         record
         for record in records
-        if isinstance(record.data_dir, Absence) or isinstance(wanted, Absence) or record.data_dir == wanted
+        if isinstance(record.data_dir, Absence)
+        or isinstance(wanted, Absence)
+        or place(record.data_dir) == place(wanted)
     ]
     if not matching:
         return None
@@ -176,7 +179,7 @@ def _conflicting(records: Sequence[TrainingDatasize]) -> list[str]:
     by_directory: dict[str, dict[int, str]] = {}
     for record in records:
         if not isinstance(record.num_files, Absence):
-            directory = "" if isinstance(record.data_dir, Absence) else record.data_dir
+            directory = "" if isinstance(record.data_dir, Absence) else place(record.data_dir)
             by_directory.setdefault(directory, {}).setdefault(record.num_files, _name(record))
     return [
         f"{name}: {files} files"

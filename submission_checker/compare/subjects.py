@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from mlpstorage.results import layout
+from mlpstorage.results.credentials import shown
 from mlpstorage.results.document import Document, Found, Reading, as_float, first_of, read_json, read_yaml
 from mlpstorage.results.files import Root
 from mlpstorage.results.roots.address import UnusableRootError, address_of, open_root
@@ -18,7 +19,7 @@ from rules.derived.checkpointing import canonical, flatten
 from rules.derived.training_workload import role
 
 from ..discovery import NothingToCheckError
-from ..leaf import Leaf
+from ..leaf import Leaf, joined
 from ..location import locate
 from ..readers.families import family_of_leaf
 
@@ -126,10 +127,12 @@ def _leaves(root: Root, name: str) -> Iterator[Leaf]:
         return
     below = f"{name}/{layout.RUN}" if layout.RUN in directories else name
     names = root.list(below)[0] if below != name else directories
+    leaves = []
     for child in names[:_MAX_LEAVES]:
-        inner = root.list(f"{below}/{child}")[1]
+        deeper, inner = root.list(f"{below}/{child}")
         if _is_leaf(inner) or (layout.leaf_time(child) is not None and inner):
-            yield Leaf(f"{below}/{child}", tuple(inner))
+            leaves.append(Leaf(f"{below}/{child}", tuple(inner), directories=tuple(deeper)))
+    yield from joined(leaves)
 
 
 def _is_leaf(files: Sequence[str]) -> bool:
@@ -152,9 +155,7 @@ def _read_leaf(root: Root, leaf: Leaf, division: str) -> LeafData:
     metadata = read_json(root, leaf.at(metadata_name))
     summary = read_json(root, leaf.at(layout.SUMMARY))
     config = read_yaml(root, leaf.at(layout.CONFIG))
-    results = (
-        [summary, read_json(root, f"{leaf.path}/statistics.json")] if family == layout.VECTOR_DATABASE else [summary]
-    )
+    results = [summary, read_json(root, leaf.at("statistics.json"))] if family == layout.VECTOR_DATABASE else [summary]
     data.metrics = {clean(name): value for document in reversed(results) for name, value in _metrics(document, family)}
     data.config = _config(metadata, summary, config, family, division)
     image = root.read(leaf.at(layout.CODE_IMAGE_POINTER), _MAX_POINTER)
@@ -210,7 +211,7 @@ def _config(metadata: Document, summary: Document, config: Document, family: str
     size = summary.float("/metric/checkpoint_size_GB")
     if isinstance(size, Reading):
         found["checkpoint.size_gib"] = canonical(size.value)
-    return {clean(key): clean(value) for key, value in found.items()}
+    return {clean(key): clean(shown(key, value)) for key, value in found.items()}
 
 
 def _flat(tree: Any) -> dict[str, str]:

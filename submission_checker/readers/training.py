@@ -12,7 +12,7 @@ from mlpstorage.results.document import Found, Reading, as_list, as_text, first_
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived import training as derived
-from rules.derived.locations import location
+from rules.derived.locations import normal_path
 from rules.derived.training_workload import RUNS, Phases, alone_facts, derive_workload, read_bandwidth
 from rules.facts import Absence, FactModel, FactSheet, Reason, Source
 from rules.facts.training import TrainingDatagen, TrainingDatasize, TrainingRun, TrainingWorkload
@@ -20,7 +20,7 @@ from rules.facts.training import TrainingDatagen, TrainingDatasize, TrainingRun,
 from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
 from .checkpointing import division_of, recorded_division
-from .common import as_api, leaf_file, mapped, put, stated_path
+from .common import leaf_file, mapped, put, stated_path
 from .training_files import DATAGEN, DATASIZE, TrainingDocuments
 from .training_run import (
     RunReader,
@@ -136,8 +136,7 @@ def _common(sheet: FactSheet, files: TrainingDocuments) -> Found[str]:
     put(sheet, "division", division_of(leaf, files.metadata))
     put(sheet, "recorded_division", recorded_division(files.metadata))
     put(sheet, "model", model)
-    api = _value(files.metadata.read("/args/data_access_protocol", as_api))
-    put(sheet, "data_dir", mapped(stated_path(files.metadata, "/args/data_dir"), lambda path: location(path, api)))
+    put(sheet, "data_dir", mapped(stated_path(files.metadata, "/args/data_dir"), normal_path))
     put(sheet, "overrides", files.overrides_found(_value(model), _value(accelerator)))
     records = [leaf_file(document, role, files.path) for document, role in files.all()]
     sheet.put("files", records, Source(files.path))

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from mlpstorage.results import layout
-from mlpstorage.results.credentials import may_name_credential
+from mlpstorage.results.credentials import shown
 from mlpstorage.results.document import (
     Document,
     Found,
@@ -36,8 +36,6 @@ DATASIZE = "datasize"
 DATAGEN = "datagen"
 MAX_KEYS = 2000
 """Overridden keys of a leaf; real ones have about ten."""
-HIDDEN = "(hidden)"
-"""Stands for the value of a key that looks like a credential: no report repeats it."""
 _MANIFEST_KEY = "datagen_manifest_file"
 _METADATA = re.compile(rf"{layout.TRAINING}_.*_metadata\.json")
 STDOUT_LOG = f"{layout.TRAINING}_run.stdout.log"
@@ -231,7 +229,7 @@ class TrainingDocuments(LeafDocuments):
 
 def _shown(overrides: dict[str, str]) -> dict[str, str]:
     """Overrides as they may be printed."""
-    return clean_all({key: HIDDEN if may_name_credential(key) else value for key, value in overrides.items()})
+    return clean_all({key: shown(key, value) for key, value in overrides.items()})
 
 
 def _count_hosts(value: Any) -> int:

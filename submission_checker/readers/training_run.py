@@ -264,16 +264,7 @@ class RunReader:
 
     def _storage(self) -> None:
         """3.4.1, 3.4.2: the two directories, and recorded evidence that they lie on different filesystems."""
-        argument = self.metadata.read("/args/data_access_protocol", as_api)
-        api = first_of(argument, self.described_api)
-        if isinstance(api, Absence) and api.reason is not Reason.INVALID:
-            document, at = self.files.effective
-            kind = document.text(f"{at}/storage/storage_type")
-            if isinstance(kind, Reading):
-                api = kind.map(lambda word: "object" if word.lower().startswith("s3") else "file")
-            elif document.ok:  # DLIO's own default is a local file system
-                api = Reading("file", document.source(at))
-        self._put("api", api)
+        self._put("api", api_of(self.files, self.described_api))
         put_environment(self.sheet, self.files)
         put_location(self.sheet, "data_dir", "data_problem", stated_path(self.metadata, "/args/data_dir"))
         self._put("results_dir", mapped(stated_path(self.metadata, "/args/results_dir"), normal_path))
@@ -454,6 +445,19 @@ def _sum_of_memory(value: Any) -> int:
     if min(entries, default=0) < 0 or not 0 < total <= _LARGEST:
         raise InvalidValueError("the memory of at least one host")
     return total
+
+
+def api_of(files: TrainingDocuments, described_api: Found[str]) -> Found[str]:
+    """Access protocol of a leaf of any phase: of its arguments, its system's description, or its configuration."""
+    api = first_of(files.metadata.read("/args/data_access_protocol", as_api), described_api)
+    if isinstance(api, Absence) and api.reason is not Reason.INVALID:
+        document, at = files.effective
+        kind = document.text(f"{at}/storage/storage_type")
+        if isinstance(kind, Reading):
+            return kind.map(lambda word: "object" if word.lower().startswith("s3") else "file")
+        if document.ok:  # DLIO's own default is a local file system
+            return Reading("file", document.source(at))
+    return api
 
 
 def _last_part(path: str) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from training_trees import TrainingTree
+
+from submission_checker.compare.subjects import read_subject
 from submission_checker.leaf import Leaf, joined
+from submission_checker.scan import Options, check
 
 LOGS = (".mlps-code-image", "training_run.stderr.log", "training_run.stdout.log")
 WRITTEN = ("0_output.json", "dlio.log", "summary.json")
@@ -44,6 +49,11 @@ def test_the_pointer_of_the_leaf_with_the_summary_is_its_own() -> None:
         [logs("00"), written("11")],
         [logs("00"), written("01", files=(*LOGS, *WRITTEN))],
         [logs("00"), written("01", files=("training_run.stderr.log", *WRITTEN))],
+        [logs("00"), written("01", files=("checkpointing_run.stdout.log", *WRITTEN))],
+        [logs("00", files=(*LOGS, "x_metadata.json")), written("01", files=(*WRITTEN, "y_metadata.json"))],
+        [logs("00", files=("console.stdout.log",)), written("01")],
+        [logs("00", files=("kv_cache_run.stdout.log",)), written("01")],
+        [logs("00", files=("training_datagen.stdout.log",)), written("01")],
         [logs("00"), written("01", directories=())],
         [logs("00"), written("01", problem="it cannot be listed")],
         [logs("00", problem="it cannot be listed"), written("01")],
@@ -53,7 +63,9 @@ def test_the_pointer_of_the_leaf_with_the_summary_is_its_own() -> None:
         [logs("00", files=()), written("01")],
     ],
     ids=[
-        "too far apart", "a whole leaf", "both have a log", "nothing of the benchmark", "unlisted", "unlisted rest",
+        "too far apart", "a whole leaf", "both have an error log", "both have a log", "both have metadata",
+        "another program's log", "another family", "another command", "nothing of the benchmark", "unlisted",
+        "unlisted rest",
         "no time", "two summaries", "no log", "nothing",
     ],
 )  # fmt: skip
@@ -65,4 +77,29 @@ def test_each_half_belongs_to_one_leaf() -> None:
     found = joined([logs("00"), written("01"), logs("02"), written("03")])
     assert [(leaf.name[-2:], leaf.rest[-2:]) for leaf in found] == [("01", "00"), ("03", "02")]
     found = joined([logs("00"), logs("01"), written("02")])
-    assert [(leaf.name[-2:], leaf.rest[-2:]) for leaf in found] == [("01", ""), ("02", "00")]
+    assert [(leaf.name[-2:], leaf.rest[-2:]) for leaf in found] == [("00", ""), ("02", "01")]
+
+
+@pytest.mark.parametrize("asked_for", ["20260701_120000", "20260701_120001"])
+def test_either_half_can_be_asked_for(tmp_path: Path, asked_for: str) -> None:
+    tree = TrainingTree(tmp_path).build()
+    leaf = tree.runs[2].path
+    rest = leaf.with_name("20260701_120001")
+    rest.mkdir()
+    for name in ("training_run.stdout.log", "training_run.stderr.log"):
+        (leaf / name).rename(rest / name)
+    report = check(leaf.with_name(asked_for), Options(edition="3.0"))
+    told = [(f.rule, f.path.rpartition("/")[2]) for f in report.findings if f.severity.value == "error"]
+    assert [rule for rule, _ in told if rule in ("LEAF-02", "2.1.19", "1.1")] == ["LEAF-02"]
+    assert ("LEAF-02", "20260701_120000") in told
+
+
+def test_a_comparison_takes_the_halves_for_one_run(tmp_path: Path) -> None:
+    tree = TrainingTree(tmp_path).build()
+    leaf = tree.runs[2].path
+    rest = leaf.with_name("20260701_120001")
+    rest.mkdir()
+    (leaf / "training_run.stdout.log").rename(rest / "training_run.stdout.log")
+    subject = read_subject(str(tree.workload), "one")
+    assert len(subject.leaves) == 6
+    assert not any(run.missing for run in subject.leaves)

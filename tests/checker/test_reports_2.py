@@ -22,6 +22,7 @@ import mlpstorage.cli
 import rules
 from mlpstorage.checkpointing.launch import launch_workload
 from mlpstorage.checkpointing.options import parse
+from mlpstorage.results import manifest
 from rules import Finding
 from rules.edition import compile_section, read_section
 from rules.errors import RuleLoadError
@@ -230,8 +231,14 @@ def test_85_no_report_repeats_credentials_or_addresses(tmp_path: Path) -> None:
         text = output.read_text()
         assert "4.6.1" in text
         assert not [part for part in (*secrets.values(), "192.0.2.10") if part in text], name
-    (told_of,) = findings(tmp_path, "SEC-01")
-    assert (told_of.severity.value, told_of.message.partition(": ")[2]) == ("info", "AWS_SECRET_ACCESS_KEY, HF_TOKEN")
+    tree.leaves[1].edit("metadata", {"/environment": {"HF_TOKEN=third-secret": "1"}})
+    assert not any("third-secret" in f"{f.message} {f.evidence}" for f in findings(tmp_path))
+    found = findings(tmp_path, "SEC-01")
+    assert {f.severity.value for f in found} == {"info"}
+    assert {f.message.partition(": ")[2] for f in found} == {
+        "AWS_SECRET_ACCESS_KEY, HF_TOKEN",
+        "(a setting without a plain name)",
+    }
 
 
 # Data loss
@@ -267,6 +274,15 @@ def test_88_two_halves_of_a_checkpointing_run(tmp_path: Path) -> None:
     split(tree.leaves[0].path, "20260701_100001", ".mlps-code-image")
     assert told(tmp_path) == [("LEAF-02", "error")]
     assert main([str(tmp_path), "--deep", "--fail-on", "never"]) == 0
+
+
+def test_88_the_manifest_may_list_both_halves(tmp_path: Path) -> None:
+    tree = pair(tmp_path)
+    split(tree.leaves[0].path, "20260701_100001")
+    text = manifest.write(tmp_path / "closed" / "acme", "closed", "4.0-draft", 3, "test").read_text()
+    assert "20260701_100001" in text
+    found = check(tmp_path, Options(edition="4.0-draft")).findings
+    assert not [f.message for f in found if f.rule == "PROV-02" and "20260701_1000" in f.message]
 
 
 def test_88_a_run_that_broke_off_beside_a_whole_one_is_no_half(tmp_path: Path) -> None:
@@ -339,6 +355,26 @@ def test_94_an_object_location_is_one_however_it_is_spelled(
     tree.add_datasize("20260701_070000").edit("metadata", {"/args/data_dir": "/mnt/another"})
     told = {f"{f.rule} {f.clause}" for f in findings(tmp_path, "3.3.1", "3.4.1") if f.severity.value != "info"}
     assert sorted(told) == expected
+
+
+def test_94_a_user_in_an_object_uri_is_told_and_not_shown(tmp_path: Path) -> None:
+    tree = pair(tmp_path)
+    uri = "s3://mine:s3cret@host/bucket"
+    tree.leaves[0].edit("metadata", {"/args/data_access_protocol": "object", "/args/checkpoint_folder": uri})
+    (found,) = findings(tmp_path, "4.4.1")
+    assert "holds a user name" in found.message
+    assert not any("s3cret" in f"{f.message} {f.evidence}" for f in findings(tmp_path))
+
+
+def test_94_a_phase_without_a_protocol_means_the_same_place(tmp_path: Path) -> None:
+    tree = TrainingTree(tmp_path).build()
+    for phase in ("datasize", "datagen", "run"):
+        for leaf in tree.leaves(phase):
+            leaf.edit("metadata", {"/args/data_access_protocol": None, "/args/data_dir": "bucket/path"})
+    for leaf in tree.runs:
+        leaf.edit("config", {"/workload/storage/storage_type": "s3"})
+    tree.add_datasize("20260701_070000").edit("metadata", {"/args/data_dir": "/mnt/another"})
+    assert [f.clause for f in findings(tmp_path, "3.3.1") if f.clause == "pairs"] == []
 
 
 def test_95_flattened_leaves_are_told_once_each(tmp_path: Path) -> None:

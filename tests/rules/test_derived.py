@@ -174,6 +174,10 @@ def test_object_locations_compare_with_and_without_their_scheme(left, right, sam
     assert (location(left, "object") == location(right, "object")) is same
 
 
+def test_the_user_of_a_uri_is_not_shown():
+    assert location("s3://me:secret@b/p", "object") == "s3://(hidden)@b/p"
+
+
 def test_a_relative_path_is_no_object():
     assert location("b/p", "file") == "b/p"
     assert uri_problem("s3://s3://b/p", "file") == ""
@@ -187,11 +191,18 @@ def test_a_relative_path_is_no_object():
         ("b/p", ""),
         ("/b/p", ""),
         ("", ""),
-        ("s3://s3://b/p", "names its scheme twice"),
-        ("s3://gs:/b/p", "names its scheme twice"),
-        ("s3:///s3://b/p", "names its scheme twice"),
-        ("s3:/b/p", "has no // after s3:"),
-        ("s3:b", "has no // after s3:"),
+        ("s3://minio:9000/b/p", ""),
+        ("minio:9000/b", ""),
+        ("file:///mnt/x", ""),
+        ("s3://s3://b/p", "has a second scheme in it"),
+        ("s3://gs:/b/p", "has a second scheme in it"),
+        ("s3:///s3://b/p", "has a second scheme in it"),
+        ("s3://b/s3://b/p", "has a second scheme in it"),
+        ("b/s3:/b/p", "has a second scheme in it"),
+        ("s3://b/things3:/p", ""),
+        ("s3://me:secret@b/p", "holds a user name, which would be published"),
+        ("s3:/b/p", "has one slash, or none, after its scheme"),
+        ("s3:b", "has one slash, or none, after its scheme"),
         ("s3://", "names no bucket"),
         ("s3:///p", "names no bucket"),
     ],
