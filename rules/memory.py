@@ -19,7 +19,9 @@ BARE = frozenset({Outcome.PASS, Outcome.NOT_APPLICABLE})
 """Outcomes that say all there is to say."""
 LONGEST_LIST = 64
 """Items of a list that is still worth comparing with others."""
-_MOST_KEPT = 64
+LONGEST_TEXT = 1024
+"""Characters of a text, or of a list of texts; with them a cache is bounded in size, not in number alone."""
+_MOST_KEPT = 32
 """Combinations of values: enough for what repeats, and a bound for large and for hostile trees."""
 _ABSENT: Mapping[Reason, object] = {reason: object() for reason in Reason}
 
@@ -27,14 +29,17 @@ _ABSENT: Mapping[Reason, object] = {reason: object() for reason in Reason}
 def comparable(value: Any) -> Any:
     """A value or absence in a form that is equal only where every outcome is.
 
-    A name has one type, so that 1, 1.0 and true never stand for each other. Of an absence the reason counts. A list
-    that is too long to be worth it stays a list, and nothing is remembered of it.
+    A name has one type, so that 1, 1.0 and true never stand for each other. Of an absence the reason counts. A list or
+    a text that is too long to be worth it becomes, or stays, a list, and nothing is remembered of it.
     """
     kind = type(value)
     if kind is Absence:
         return _ABSENT[value.reason]
+    if kind is str:
+        return value if len(value) <= LONGEST_TEXT else [value]
     if kind is list and len(value) <= LONGEST_LIST:
-        return tuple(value)
+        texts = value and type(value[0]) is str
+        return value if texts and sum(map(len, value)) > LONGEST_TEXT else tuple(value)
     return value
 
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from mlpstorage.results import layout
-
-_NEAR = timedelta(seconds=layout.RESERVE_ATTEMPTS)
-"""A tool that finds the name of its leaf taken moves on by no more."""
 
 
 @dataclass(slots=True)
@@ -56,14 +53,14 @@ def joined(leaves: Sequence[Leaf]) -> tuple[Leaf, ...]:
     rests = [leaf for leaf in leaves if _is_rest(leaf)]
     if not rests:
         return tuple(leaves)
-    by_time = {layout.leaf_time(leaf.name): leaf for leaf in leaves}
+    by_second = {_second(leaf.name): leaf for leaf in leaves}
     pairs: list[tuple[int, str, Leaf, Leaf]] = []
     for rest in rests:
-        moved = layout.leaf_time(rest.name)
-        for seconds in range(-layout.RESERVE_ATTEMPTS, layout.RESERVE_ATTEMPTS + 1) if moved else ():
-            main = by_time.get(moved + timedelta(seconds=seconds)) if moved else None
+        moved = _second(rest.name)
+        for apart in range(-layout.RESERVE_ATTEMPTS, layout.RESERVE_ATTEMPTS + 1) if moved is not None else ():
+            main = by_second.get((moved or 0) + apart)
             if main is not None and _complete_each_other(main, rest):
-                pairs.append((abs(seconds), main.path, main, rest))
+                pairs.append((abs(apart), main.path, main, rest))
     found: dict[str, Leaf | None] = {}
     for _, _, main, rest in sorted(pairs, key=lambda pair: (*pair[:2], pair[3].path)):
         if main.path not in found and rest.path not in found:
@@ -111,5 +108,11 @@ def _join(main: Leaf, rest: Leaf) -> Leaf:
 
 def near(name: str, other: str) -> bool:
     """Whether the directories of these names could hold one run between them, by their time."""
-    begun, moved = layout.leaf_time(name), layout.leaf_time(other)
-    return begun is not None and moved is not None and abs(begun - moved) <= _NEAR
+    begun, moved = _second(name), _second(other)
+    return begun is not None and moved is not None and abs(begun - moved) <= layout.RESERVE_ATTEMPTS
+
+
+def _second(name: str) -> int | None:
+    """The second that a leaf is named after, counted from the first of all."""
+    time = layout.leaf_time(name)
+    return None if time is None else (time - datetime.min) // timedelta(seconds=1)

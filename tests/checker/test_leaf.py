@@ -38,6 +38,12 @@ def test_two_halves_are_the_leaf_with_the_summary(first: str, second: str) -> No
     assert leaf.at("not-there.json") == f"run/20260701_1000{second}/not-there.json"
 
 
+@pytest.mark.parametrize("time", ["00010101_000000", "99991231_235959"])
+def test_time_has_ends(time: str) -> None:
+    alone = logs(path=f"run/{time}")
+    assert joined([alone]) == (alone,)
+
+
 def test_the_pointer_of_the_leaf_with_the_summary_is_its_own() -> None:
     (leaf,) = joined([logs(), written(files=(".mlps-code-image", *WRITTEN))])
     assert leaf.at(".mlps-code-image") == "run/20260701_100001/.mlps-code-image"

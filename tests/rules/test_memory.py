@@ -19,7 +19,7 @@ import submission_checker.readers
 from rules.evaluate import SUBMISSION, Evaluator
 from rules.examples import BuiltExample, build_examples
 from rules.facts.base import Absence, Reason
-from rules.memory import LONGEST_LIST, Memory, comparable
+from rules.memory import LONGEST_LIST, LONGEST_TEXT, Memory, comparable
 from rules.outcomes import Outcome
 from rules.recall import Recalls
 
@@ -91,3 +91,20 @@ def test_no_cache_of_what_a_file_says_is_without_bound(package: ModuleType) -> N
                 if hasattr(value, "cache_info") and value.__module__ == found.name and signature(value).parameters:
                     unbounded += [f"{found.name}.{name}"] if value.cache_info().maxsize is None else []
     assert unbounded == []
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        ("x" * LONGEST_TEXT, True),
+        ("x" * (LONGEST_TEXT + 1), False),
+        (["x" * LONGEST_TEXT], True),
+        (["x", "x" * LONGEST_TEXT], False),
+        ([], True),
+    ],
+)
+def test_what_is_remembered_is_small(value: object, kept: bool) -> None:
+    memory: Memory[int] = Memory()
+    memory.keep((comparable(value),), 1)
+    assert len(memory) == kept
+    assert memory.get((comparable(value),)) == (1 if kept else None)
