@@ -56,9 +56,10 @@ def joined(leaves: Sequence[Leaf]) -> tuple[Leaf, ...]:
     by_second = {_second(leaf.name): leaf for leaf in leaves}
     pairs: list[tuple[int, str, Leaf, Leaf]] = []
     for rest in rests:
-        moved = _second(rest.name)
-        for apart in range(-layout.RESERVE_ATTEMPTS, layout.RESERVE_ATTEMPTS + 1) if moved is not None else ():
-            main = by_second.get((moved or 0) + apart)
+        if (moved := _second(rest.name)) is None:
+            continue
+        for apart in range(-layout.RESERVE_ATTEMPTS, layout.RESERVE_ATTEMPTS + 1):
+            main = by_second.get(moved + apart)
             if main is not None and _complete_each_other(main, rest):
                 pairs.append((abs(apart), main.path, main, rest))
     found: dict[str, Leaf | None] = {}
