@@ -246,7 +246,7 @@ def lone_leaf(root: Root, name: str) -> Leaf:
     leaf = walker.leaf(name, "", "", "", known, [])
     if leaf.problem:
         raise OSError(0, leaf.problem, clean(name))
-    beside = [other for other in walker.entries(above, []).visible if other != own and near(own, other)]
+    beside = [other for other in walker.entries(above, []).visible if other != own and near(own, other, 2)]
     others = (walker.leaf(f"{above}/{other}" if above else other, "", "", "", known, []) for other in beside)
     return next(whole for whole in joined([leaf, *others]) if name in (whole.path, whole.rest))
 
@@ -484,7 +484,7 @@ class _Walker:
         leaves, strays = [], []
         asked_for = self._scope[depth] if depth < len(self._scope) else ""
         for name in entries.visible:
-            if self.leaves_out(name, depth) and not near(name, asked_for):
+            if self.leaves_out(name, depth) and not near(name, asked_for, 2):
                 continue
             if layout.leaf_time(name) is not None:
                 leaves.append(self.leaf(f"{path}/{name}", division, system_path, workload, command, obstacles))

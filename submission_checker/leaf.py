@@ -107,10 +107,10 @@ def _join(main: Leaf, rest: Leaf) -> Leaf:
     )
 
 
-def near(name: str, other: str) -> bool:
-    """Whether the directories of these names could hold one run between them, by their time."""
+def near(name: str, other: str, steps: int = 1) -> bool:
+    """Whether directories of these names could hold one run between them by their time, or each with one between."""
     begun, moved = _second(name), _second(other)
-    return begun is not None and moved is not None and abs(begun - moved) <= layout.RESERVE_ATTEMPTS
+    return begun is not None and moved is not None and abs(begun - moved) <= steps * layout.RESERVE_ATTEMPTS
 
 
 def _second(name: str) -> int | None:

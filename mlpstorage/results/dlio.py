@@ -6,7 +6,7 @@ import itertools
 import posixpath
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +21,15 @@ _MAPPING_OPTIONS = {
 }  # fmt: skip
 
 
+_LONGEST_QUOTED = 2**15
+"""Characters of a command with quotes; the splitter takes time with the square of a quoted word."""
+
+
 def split_command(command: str) -> list[str]:
-    """The words of a command line. Raises ValueError where its quotes do not match."""
+    """The words of a command line. Raises ValueError where its quotes do not match, or it is endless."""
     if any(mark in command for mark in "'\"\\"):
+        if len(command) > _LONGEST_QUOTED:
+            raise ValueError(f"a command of {len(command)} characters with quotes in it")
         return shlex.split(command)
     return command.split()
 
@@ -46,22 +52,30 @@ def workload_choice(words: Iterable[Any]) -> str | None:
     return values[-1] if values else None
 
 
-def environment(words: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _variables(text: str) -> Iterator[tuple[str, str]]:
+    for item in re.split("[,;]", text):
+        name, _, value = item.partition("=")
+        yield name, value
+
+
+def environment(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Variables that the words of a launcher set: ``-x NAME=VALUE``, ``-x NAME``, ``NAME=VALUE`` before the program;
-    of other launchers ``-genv NAME VALUE``, ``-genvlist A,B`` and ``--export=A,B=VALUE``.
+    of other launchers ``-genv NAME VALUE``, ``-genvlist A,B`` and ``--export=A,B=VALUE``; lists of MCA parameters.
     """
     option = ""
-    for word in words:
+    for word, after in itertools.zip_longest(words, words[1:], fillvalue=""):
         name, _, value = word.partition("=")
-        if option in ("-x", "--x") or _VARIABLE.fullmatch(word):
+        if option == "x" or _VARIABLE.fullmatch(word):
             yield name, value
-        elif option in ("-genv", "-env"):
-            yield word, ""
-        elif option in ("-genvlist", "-envlist") or name == "--export":
-            for item in (value if name == "--export" else word).split(","):
-                name, _, value = item.partition("=")
-                yield name, value
-        option = word
+        elif word.startswith("-x") and _VARIABLE.fullmatch(word[2:]):
+            yield name[2:], value
+        elif option in ("genv", "env"):
+            yield word, after
+        elif name == "--export" and value:
+            yield from _variables(value)
+        elif option in ("genvlist", "envlist", "export", "mca_base_env_list"):
+            yield from _variables(word)
+        option = word.lstrip("-") if word.startswith("-") or option == "mca" else ""
 
 
 @dataclass(frozen=True, slots=True)

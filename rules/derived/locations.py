@@ -3,29 +3,31 @@
 import posixpath
 import re
 
+_SCHEMES = "s3a?|gs|az|azure|abfss?|wasbs?|https?|file|direct"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?![0-9]+(/|$))")
 """Not a host with its port."""
-_SECOND_SCHEME = re.compile(r"(^|[^A-Za-z0-9])(s3a?|gs|az|https?|file|direct):/", re.IGNORECASE)
-_BUCKETLESS = ("file:", "direct:")
-_HIDDEN = "(hidden)"
+_KNOWN_SCHEME = re.compile(rf"({_SCHEMES}):(?![0-9]+(/|$))", re.IGNORECASE)
+_SECOND_SCHEME = re.compile(rf"(^|[^A-Za-z0-9])({_SCHEMES}):/", re.IGNORECASE)
+_WITH_BUCKET = ("s3:", "s3a:", "gs:", "az:")
+_USER = re.compile(r"(^|/)[^/@:\s]+:(?!//)[^@\s]{1,300}@")
+"""user:password@, also where tools have lost a slash or the scheme before it."""
 _OBJECT_SCHEME = "s3"
 """The scheme of an object location that is written as bucket/path."""
 
 
 def normal_path(path: str) -> str:
-    """A path for comparison: ``//``, ``.``, a trailing slash and the user of a URI go, the scheme of a URI stays.
+    """A path for comparison: ``//``, ``.``, a trailing slash and a user with a password go, a scheme stays.
 
     ``..`` is resolved lexically: nothing is looked up on this machine, which is not the submitter's.
     """
     text = path.strip()
     if not text:
         return ""
+    if "@" in text:
+        text = _USER.sub(r"\1(hidden)@", text)
     scheme, separator, rest = text.partition("://")
     if separator:
-        authority, slash, below = rest.partition("/")
-        if "@" in authority:
-            authority = f"{_HIDDEN}@{authority.rpartition('@')[2]}"
-        return f"{scheme.lower()}://{posixpath.normpath(f'/{authority}{slash}{below}').lstrip('/')}"
+        return f"{scheme.lower()}://{posixpath.normpath('/' + rest).lstrip('/')}"
     normal = posixpath.normpath(text)
     return "/" + normal.lstrip("/") if normal.startswith("/") else normal
 
@@ -48,18 +50,17 @@ def uri_problem(path: str, api: object) -> str:
 
     Tools have put a scheme before one that was there, or taken the URI for a path and made ``//`` one slash.
     """
-    scheme = _SCHEME.match(path.strip())
     if api != "object":
         return ""
-    if scheme is None:
-        return "has a second scheme in it" if _SECOND_SCHEME.search(path) else ""
-    rest = path.strip()[scheme.end() :]
-    if not rest.startswith("//"):
+    text = path.strip()
+    if "@" in text and _USER.search(text):
+        return "holds a password, which would be published"
+    scheme = _KNOWN_SCHEME.match(text)
+    rest = text[scheme.end() :] if scheme else text
+    if scheme and not rest.startswith("//"):
         return "has one slash, or none, after its scheme"
     if _SECOND_SCHEME.search(rest):
         return "has a second scheme in it"
-    if "@" in rest.lstrip("/").partition("/")[0]:
-        return "holds a user name, which would be published"
-    if scheme.group().lower() in _BUCKETLESS:
+    if scheme is None or scheme.group().lower() not in _WITH_BUCKET:
         return ""
-    return "" if rest.strip("/") and not rest.startswith("///") else "names no bucket"
+    return "names no bucket" if rest[2:].partition("/")[0] in ("", ".", "..") else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, get_args
 
 from mlpstorage.results import dlio
+from mlpstorage.results.credentials import Curtain
 from mlpstorage.results.document import (
     Document,
     Found,
@@ -81,6 +82,7 @@ class _LeafReader:
         self.summary = files.summary
         self.config = files.config
         self.described_api = described_api
+        self._curtain = Curtain()
         self.sheet = FactSheet()
         self.path = files.path
         # What DLIO received; where that file cannot be used, what the tool meant to pass.
@@ -356,14 +358,17 @@ class _LeafReader:
         tree = document.mapping(pointer)
         if isinstance(tree, Absence):
             return tree
-        flat = clean_all(derived.flatten(tree.value))
+        flat = self._shown(derived.flatten(tree.value))
         if len(flat) > MAX_PARAMETERS:
             return document.invalid(pointer, f"it has {len(flat)} keys; at most {MAX_PARAMETERS} are read")
         return Reading(flat, tree.source)
 
+    def _shown(self, flat: dict[str, str]) -> dict[str, str]:
+        return clean_all({name: self._curtain.shown(name, value) for name, value in flat.items()})
+
     def _stated_parameters(self, flat: Found[dict[str, str]]) -> Found[list[StatedParameter]]:
-        overrides = clean_all(derived.flatten(self.files.stated_overrides))
-        command = clean_all(derived.flatten(self.files.command_overrides))
+        overrides = self._shown(derived.flatten(self.files.stated_overrides))
+        command = self._shown(derived.flatten(self.files.command_overrides))
         names = sorted({*overrides, *command})
         if not names and not self.files.overrides.ok:
             return self.files.overrides.absence()

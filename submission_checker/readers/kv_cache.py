@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from mlpstorage.results import layout
+from mlpstorage.results.credentials import shown
 from mlpstorage.results.document import (
     Found,
     InvalidValueError,
@@ -436,8 +437,8 @@ def _as_host_count(value: Any) -> int:
 def _as_params(value: Any) -> str:
     """Free parameters: a text, or a list of texts. Raises InvalidValueError."""
     if isinstance(value, list):
-        return " ".join(as_text(item) for item in as_list(value))
-    return as_text(value)
+        return shown("", " ".join(as_text(item) for item in as_list(value)))
+    return shown("", as_text(value))
 
 
 def _wrapper_directory(command: Command) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
+from mlpstorage.results.credentials import shown
 from mlpstorage.results.document import Found, InvalidValueError, Reading, as_float, as_int, as_text
 from mlpstorage.results.text import clean
 from rules.derived import kv_cache as derived
@@ -149,7 +150,7 @@ class OptionReader:
             for name, value in dict(command.options).items():
                 first.setdefault(name, value)
                 trials.setdefault(name, []).append(trial)
-        return [CommandOption(name=name, value=first[name], trials=trials[name]) for name in sorted(first)]
+        return [CommandOption(name=name, value=shown(name, first[name]), trials=trials[name]) for name in sorted(first)]
 
     def _numbers(self, fact: str, option: str, convert: Callable[[Any], Any] = as_float) -> None:
         """The values of one option over all trials, each once. An option that is not set has no value."""

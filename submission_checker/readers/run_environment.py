@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mlpstorage.results import dlio
-from mlpstorage.results.document import Document, Found, Reading
+from mlpstorage.results.document import Document, Found, InvalidValueError, Reading
 from rules.derived.variables import storage_variables
 from rules.facts import Absence, FactSheet
 
@@ -16,6 +16,7 @@ from .common import put
 _COMMAND, _ENVIRONMENT = "/executed_command", "/environment"
 _OVERRIDES = ("/override_parameters", "/parameters", "/args/params")
 _MAX_NAMES = 500
+_NAME_KEYS = ("name", "key")
 _MAX_DEPTH = 12
 
 
@@ -31,15 +32,20 @@ def put_environment(sheet: FactSheet, files: LeafDocuments) -> None:
 
 
 def _environment(metadata: Document, words: list[str]) -> Found[list[str]]:
-    """Names that the metadata lists, and those that the launcher was told to pass on; one of the two must be there."""
-    listed, command = _raw(metadata, _ENVIRONMENT), metadata.text(_COMMAND)
-    if not words and not isinstance(listed, (dict, list)):
-        if isinstance(command, Absence):
-            return command
-        return metadata.invalid(_COMMAND, "it is no command whose quotes match")
+    """Names that the metadata lists, and those that the launcher was told to pass on.
+
+    The command must be there to say that nothing was passed; names that are listed count without it.
+    """
+    try:
+        listed = list(_listed(_raw(metadata, _ENVIRONMENT)))
+    except InvalidValueError:
+        return metadata.invalid(_ENVIRONMENT, "it is no mapping or list of variables")
     passed = [name for name, _ in dlio.environment(words)]
-    names = list(_listed(listed))
-    return _few(metadata, _ENVIRONMENT if names and not storage_variables(passed) else _COMMAND, [*passed, *names])
+    if not words and not storage_variables(listed):
+        command = metadata.text(_COMMAND)
+        return command if isinstance(command, Absence) else metadata.invalid(_COMMAND, "it cannot be split into words")
+    only_listed = storage_variables(listed) and not storage_variables(passed)
+    return _few(metadata, _ENVIRONMENT if only_listed else _COMMAND, [*passed, *listed])
 
 
 def _raw(metadata: Document, pointer: str) -> Any:
@@ -47,14 +53,29 @@ def _raw(metadata: Document, pointer: str) -> Any:
     return found.value if isinstance(found, Reading) else None
 
 
-def _listed(value: Any) -> Iterator[str]:
-    """Names of a mapping, of NAME=VALUE texts, or of records with a name; what is null is not set."""
-    if isinstance(value, dict):
-        yield from (name for name, set_to in value.items() if set_to is not None)
-    for item in value if isinstance(value, list) else ():
-        name = item.get("name") if isinstance(item, dict) else item
-        if isinstance(name, str):
-            yield name.partition("=")[0].strip()
+def _listed(value: Any, depth: int = 0) -> Iterator[str]:
+    """Names of mappings (by host, perhaps), of NAME=VALUE texts, or of records with a name; what is null is not set.
+
+    Raises InvalidValueError for anything else.
+    """
+    if value is None:
+        return
+    if isinstance(value, dict) and depth < _MAX_DEPTH:
+        for key, inner in value.items():
+            if isinstance(inner, dict):
+                yield from _listed(inner, depth + 1)
+            elif inner is not None:
+                yield key.strip()
+                if key in _NAME_KEYS and isinstance(inner, str):
+                    yield inner.strip()
+    elif isinstance(value, list) and depth < _MAX_DEPTH:
+        for item in value:
+            yield from _listed(item, depth + 1)
+    elif isinstance(value, str):
+        for word in value.split():
+            yield word.partition("=")[0]
+    else:
+        raise InvalidValueError("variables")
 
 
 def _keys(value: Any, depth: int = 0) -> Iterator[str]:

@@ -86,6 +86,18 @@ def test_each_half_belongs_to_one_leaf() -> None:
     assert [(leaf.name[-2:], leaf.rest[-2:]) for leaf in found] == [("00", ""), ("02", "01")]
 
 
+def test_a_half_that_is_asked_for_goes_where_the_whole_tree_puts_it(tmp_path: Path) -> None:
+    tree = TrainingTree(tmp_path).build()
+    leaf = tree.runs[2].path
+    for name in ("20260701_115952", "20260701_120002"):
+        rest = leaf.with_name(name)
+        rest.mkdir()
+        (rest / "training_run.stdout.log").write_text("")
+    (leaf / "training_run.stdout.log").unlink()
+    report = check(leaf.with_name("20260701_115952"), Options(edition="3.0"))
+    assert "LEAF-02" not in {f.rule for f in report.findings}
+
+
 @pytest.mark.parametrize("asked_for", ["20260701_120000", "20260701_120001"])
 def test_either_half_can_be_asked_for(tmp_path: Path, asked_for: str) -> None:
     tree = TrainingTree(tmp_path).build()

@@ -294,6 +294,28 @@ def test_88_a_run_that_broke_off_beside_a_whole_one_is_no_half(tmp_path: Path) -
     assert ("2.1.25", "error") in told(tmp_path)
 
 
+@pytest.mark.parametrize("key", ["reader.secret_key", "checkpoint.endpoint"])
+def test_85_no_parameter_shows_a_secret(tmp_path: Path, key: str) -> None:
+    tree = pair(tmp_path)
+    for number, leaf in enumerate(tree.leaves):
+        leaf.override(key, f"https://me:s3cret{number}@host")
+    found = findings(tmp_path, "4.6.3")
+    assert found
+    assert not any("s3cret" in f"{f.message} {f.evidence}" for f in findings(tmp_path))
+
+
+def test_85_no_command_of_a_kv_cache_shows_a_secret(tmp_path: Path) -> None:
+    _, leaf = legal(tmp_path)
+    data = json.loads(leaf.metadata.read_text())
+    data["args"]["params"] = ["storage.secret_key=s3cret"]
+    for entry in data["command_output_files"]:
+        entry["command"] += " --hf-token s3cret"
+    leaf.metadata.write_text(json.dumps(data))
+    found = findings(tmp_path, "6.6.1")
+    assert found
+    assert not any("s3cret" in f"{f.message} {f.evidence}" for f in findings(tmp_path))
+
+
 # Format quirk
 
 
@@ -362,7 +384,7 @@ def test_94_a_user_in_an_object_uri_is_told_and_not_shown(tmp_path: Path) -> Non
     uri = "s3://mine:s3cret@host/bucket"
     tree.leaves[0].edit("metadata", {"/args/data_access_protocol": "object", "/args/checkpoint_folder": uri})
     (found,) = findings(tmp_path, "4.4.1")
-    assert "holds a user name" in found.message
+    assert "holds a password" in found.message
     assert not any("s3cret" in f"{f.message} {f.evidence}" for f in findings(tmp_path))
 
 

@@ -91,7 +91,7 @@ def test_without_the_command_the_rule_is_open_and_not_met(tree: Path) -> None:
     (path,) = tree.rglob("*_metadata.json")
     whole = json.loads(path.read_text())
     for command in (None, 5, ["mpirun"], "mpirun 'n"):
-        path.write_text(json.dumps({**whole, "executed_command": command}))
+        path.write_text(json.dumps({**whole, "executed_command": command, "environment": {"HOME": "/root"}}))
         report = check(tree, Options(edition="4.0-draft"))
         assert report.tally["1.2"] == {"undetermined": 1}
         assert [f.rule for f in report.findings if "1.2" in (f.rule, *f.opens)]
@@ -103,6 +103,12 @@ def test_without_the_command_the_rule_is_open_and_not_met(tree: Path) -> None:
         {"S3DLIO_H2C": "1"},
         ["S3DLIO_H2C=1"],
         [{"name": "S3DLIO_H2C", "value": "1"}],
+        [{"key": "S3DLIO_H2C", "value": "1"}],
+        [["S3DLIO_H2C", "1"]],
+        ["export S3DLIO_H2C=1"],
+        {" S3DLIO_H2C": "1"},
+        {"host01": {"S3DLIO_H2C": "1"}},
+        "S3DLIO_H2C=1 HOME=/root",
         {**{f"A{number:04}": "1" for number in range(600)}, "S3DLIO_H2C": "1"},
     ],
 )
@@ -110,6 +116,29 @@ def test_an_environment_in_any_form_is_read(tree: Path, environment: object) -> 
     without_variables(tree)
     (path,) = tree.rglob("*_metadata.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "environment": environment}))
+    ((clause, _, message),) = told(tree, "4.0-draft")
+    assert (clause, "S3DLIO_H2C" in message) == ("passed", True)
+
+
+@pytest.mark.parametrize("environment", [5, [5], [True]])
+def test_an_environment_that_cannot_be_read_is_no_pass(tree: Path, environment: object) -> None:
+    without_variables(tree)
+    (path,) = tree.rglob("*_metadata.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "environment": environment}))
+    assert check(tree, Options(edition="4.0-draft")).tally["1.2"] == {"undetermined": 1}
+
+
+@pytest.mark.parametrize(
+    "passed",
+    [
+        "-x S3DLIO_H2C", "-x S3DLIO_H2C=1", "-xS3DLIO_H2C=1", "-genv S3DLIO_H2C 1", "--genv S3DLIO_H2C 1",
+        "-genvlist A,S3DLIO_H2C", "--export=ALL,S3DLIO_H2C=1", "--export ALL,S3DLIO_H2C",
+        "--mca mca_base_env_list A;S3DLIO_H2C=1",
+    ],
+)  # fmt: skip
+def test_launchers_pass_variables_on_in_many_ways(tree: Path, passed: str) -> None:
+    without_variables(tree)
+    edit(tree, **{"-x STORAGE_LIBRARY": passed})
     ((clause, _, message),) = told(tree, "4.0-draft")
     assert (clause, "S3DLIO_H2C" in message) == ("passed", True)
 

@@ -174,8 +174,21 @@ def test_object_locations_compare_with_and_without_their_scheme(left, right, sam
     assert (location(left, "object") == location(right, "object")) is same
 
 
-def test_the_user_of_a_uri_is_not_shown():
-    assert location("s3://me:secret@b/p", "object") == "s3://(hidden)@b/p"
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "s3://me:se-cret@b/p", "s3://me:ab/se-cret@b/p", "me:se-cret@b/p", "s3:/me:se-cret@b/p",
+        "s3://s3://me:se-cret@b", "s3://https://me:se-cret@b/p", "s3://a@b/https://me:se-cret@b/p",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("api", ["object", "file", None])
+def test_a_password_is_never_part_of_a_location(uri, api):
+    assert "se-cret" not in location(uri, api)
+    assert "b" in location(uri, api)
+
+
+def test_a_container_is_no_user():
+    assert location("abfs://one@account/p", "object") != location("abfs://two@account/p", "object")
 
 
 def test_a_relative_path_is_no_object():
@@ -200,7 +213,13 @@ def test_a_relative_path_is_no_object():
         ("s3://b/s3://b/p", "has a second scheme in it"),
         ("b/s3:/b/p", "has a second scheme in it"),
         ("s3://b/things3:/p", ""),
-        ("s3://me:secret@b/p", "holds a user name, which would be published"),
+        ("s3://me:secret@b/p", "holds a password, which would be published"),
+        ("me:secret@b/p", "holds a password, which would be published"),
+        ("s3:/me:se/cret@b/p", "holds a password, which would be published"),
+        ("abfs://container@account.dfs/p", ""),
+        ("arn:aws:s3:eu:1:accesspoint/x", ""),
+        ("hdfs:///p", ""),
+        ("s3://./x", "names no bucket"),
         ("s3:/b/p", "has one slash, or none, after its scheme"),
         ("s3:b", "has one slash, or none, after its scheme"),
         ("s3://", "names no bucket"),
