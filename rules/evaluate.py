@@ -196,9 +196,8 @@ def _finding(rule: CompiledRule, clause: CompiledClause, judgement: Judgement, s
     own = judgement.subject.path
     path = judgement.at or own
     if rule.fold and not judgement.at:
-        parent = scope.chain[1].namespace if len(scope.chain) > 1 else ""
-        wanted = parent if rule.fold == PARENT else rule.fold
-        path = next((owner.path for owner in scope.chain if owner.namespace == wanted), own)
+        owners = scope.chain[1:] if rule.fold == PARENT else [o for o in scope.chain if o.namespace == rule.fold]
+        path = owners[0].path if owners else own
     return Finding(
         rule=rule.id,
         name=rule.rule.name,

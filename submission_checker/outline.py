@@ -27,8 +27,10 @@ def _workload(workload: WorkloadDirectory) -> WorkloadDirectory:
 
 
 def _leaf(leaf: Leaf) -> Leaf:
-    kept = Leaf(leaf.path, _asked_for(leaf.files), workload=leaf.workload, command=leaf.command)
-    return replace(kept, rest=leaf.rest, in_rest=leaf.in_rest) if leaf.rest else kept
+    return Leaf(
+        leaf.path, _asked_for(leaf.files), workload=leaf.workload, command=leaf.command,
+        rest=leaf.rest, in_rest=leaf.in_rest,
+    )  # fmt: skip
 
 
 def _asked_for(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from .plan import Plan
 ENTRY = Path(__file__).with_name("dlio_main.py")
 """What runs under DLIO's interpreter in place of its own start script; see there why."""
 
-
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@%+-]+")
 _BINDING = ("--bind-to", "-bind-to", "--cpu-bind")
 

@@ -258,11 +258,11 @@ def _put_clients(sheet: FactSheet, description: Description) -> None:
     ]
     sheet.put("client_hosts", derived.client_hosts([hosts for hosts, _ in groups]), source)
     names = storage_variables(name for _, group in description.groups("clients") for name in _environment(group))
-    many = Absence(
-        f"value:{description.document.path}#environment", Reason.INVALID, description.document.path,
-        "/system_under_test/clients", f"they have {len(names)} variables of storage clients",
-    )  # fmt: skip
-    sheet.put("client_environment", names if len(names) <= _MAX_VARIABLES else many, source)
+    if len(names) <= _MAX_VARIABLES:
+        sheet.put("client_environment", names, source)
+    else:
+        cause, detail = f"value:{source.path}#environment", f"they have {len(names)} variables of storage clients"
+        sheet.put("client_environment", Absence(cause, Reason.INVALID, source.path, source.pointer, detail))
     memory = derived.mean_memory_gib(groups)
     sheet.put("client_memory_gib", memory if isinstance(memory, Absence) else as_float(memory), source)
 

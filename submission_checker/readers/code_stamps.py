@@ -173,20 +173,23 @@ class _SubmissionReader:
                 sheet.put(name, unusable if document.ok else document.absence())
             return
         listed = {run.leaf for run in content.runs}
-        paths = {path for _, leaf in self._leaves for path in (leaf.path, leaf.rest) if path}
-        there = {clean(path.removeprefix(f"{self._submitter.path}/")) for path in paths}
+        whole = {self._below(leaf.path) for _, leaf in self._leaves}
+        there = whole | {self._below(leaf.rest) for _, leaf in self._leaves if leaf.rest}
         if self._listing.partial:  # the other leaves were not looked at
             listed &= there
-        halves = {clean(leaf.rest.removeprefix(f"{self._submitter.path}/")) for _, leaf in self._leaves if leaf.rest}
         other = [
             path.removeprefix(f"{self._submitter.path}/")
             for path, said in self._said.items()
             if said.stamp.content is not None and said.stamp.content.rules_edition != content.rules_edition
         ]
         sheet.put("manifest_edition", clean(content.rules_edition), document.source("/rules_edition"))
-        sheet.put("manifest_missing", _some(there - halves - listed), document.source("/runs"))
+        sheet.put("manifest_missing", _some(whole - listed), document.source("/runs"))
         sheet.put("manifest_stale", _some(listed - there), document.source("/runs"))
         sheet.put("manifest_other_edition", _some(other), document.source("/rules_edition"))
+
+    def _below(self, path: str) -> str:
+        """A path as the manifest has it, safe to print."""
+        return clean(path.removeprefix(f"{self._submitter.path}/"))
 
     # The roll-up table.
 

@@ -37,15 +37,14 @@ def _environment(metadata: Document, words: list[str]) -> Found[list[str]]:
     The command must be there to say that nothing was passed; names that are listed count without it.
     """
     try:
-        listed = list(_listed(_raw(metadata, _ENVIRONMENT)))
+        listed = storage_variables(_listed(_raw(metadata, _ENVIRONMENT)))
     except InvalidValueError:
         return metadata.invalid(_ENVIRONMENT, "it is no mapping or list of variables")
-    passed = [name for name, _ in dlio.environment(words)]
-    if not words and not storage_variables(listed):
+    passed = storage_variables(name for name, _ in dlio.environment(words))
+    if not words and not listed:
         command = metadata.text(_COMMAND)
         return command if isinstance(command, Absence) else metadata.invalid(_COMMAND, "it cannot be split into words")
-    only_listed = storage_variables(listed) and not storage_variables(passed)
-    return _few(metadata, _ENVIRONMENT if only_listed else _COMMAND, [*passed, *listed])
+    return _few(metadata, _ENVIRONMENT if listed and not passed else _COMMAND, [*passed, *listed])
 
 
 def _raw(metadata: Document, pointer: str) -> Any:
