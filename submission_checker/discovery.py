@@ -251,11 +251,9 @@ def lone_leaf(root: Root, name: str) -> Leaf:
     return next(whole for whole in joined([leaf, *others]) if name in (whole.path, whole.rest))
 
 
-def lone_workload(root: Root, name: str) -> WorkloadDirectory:
-    """A workload directory outside any tree. Raises OSError."""
-    walker = _Walker(root)
-    level = walker.level(name, layout.RUN, "", "", name, [], [], 6)
-    return WorkloadDirectory(name, layout.CHECKPOINTING, _judged([level]), (), (level,), (), level.files)
+def lone_workload(root: Root, name: str, family: str) -> WorkloadDirectory:
+    """A workload directory of a family outside any tree."""
+    return _Walker(root).workload(family, name, "", "", [], [], _LONE)
 
 
 def family_named(name: str) -> str:
@@ -273,6 +271,8 @@ _KNOWN = frozenset(
     {RESULTS, SYSTEMS, POOL, LEGACY, layout.DLIO_CONFIG_DIR, *layout.DIVISIONS, *layout.FAMILIES, *layout.COMMANDS}
 )
 _MAX_DEPTH = 6
+_LONE = 0
+"""Level of what lies outside any tree; there is no scope then that the level could lie in."""
 _MAX_SEARCHED = 200
 """Directories that are searched for leaves where none should be, for each place."""
 
@@ -420,34 +420,44 @@ class _Walker:
         levels = layout.FAMILY_LEVELS[family]
         above = len(levels) - (layout.COMMAND in levels)
         for below in self._below(entries, above, len(LEVELS), misplaced, obstacles):
-            workload, level = below.rpartition("/")[2], below.count("/") + 1
-            if layout.COMMAND not in levels:
-                only = self.level(below, layout.RUN, division, system_path, workload, misplaced, obstacles, level)
-                yield WorkloadDirectory(
-                    below, family, _judged([only]), (), (only,), (), only.files, division, system_path
-                )
-                continue
-            listed = self.entries(below, obstacles)
-            misplaced += _stamped_paths(listed)
-            found = [
-                self.level(
-                    f"{below}/{command}", command, division, system_path, workload, misplaced, obstacles, level + 1
-                )
-                for command in self.inside(listed, level)
-                if command != LEGACY
-            ]
-            yield WorkloadDirectory(
-                below,
-                family,
-                _judged(found),
-                tuple(name for name in listed.visible if not _stamped(name)),
-                tuple(found),
-                tuple(name for name in listed.visible if _stamped(name)),
-                listed.files,
-                division,
-                system_path,
-                listed.problem,
-            )
+            yield self.workload(family, below, division, system_path, misplaced, obstacles, below.count("/") + 1)
+
+    def workload(
+        self,
+        family: str,
+        path: str,
+        division: str,
+        system_path: str,
+        misplaced: list[str],
+        obstacles: list[Obstacle],
+        level: int,
+    ) -> WorkloadDirectory:
+        """One workload directory; ``level`` is the number of names from the root to it in a tree."""
+        name = path.rpartition("/")[2]
+        if layout.COMMAND not in layout.FAMILY_LEVELS[family]:
+            only = self.level(path, layout.RUN, division, system_path, name, misplaced, obstacles, level)
+            return WorkloadDirectory(
+                path, family, _judged([only]), (), (only,), (), only.files, division, system_path
+            )  # fmt: skip
+        listed = self.entries(path, obstacles)
+        misplaced += _stamped_paths(listed)
+        found = [
+            self.level(f"{path}/{command}", command, division, system_path, name, misplaced, obstacles, level + 1)
+            for command in self.inside(listed, level)
+            if command != LEGACY
+        ]
+        return WorkloadDirectory(
+            path,
+            family,
+            _judged(found),
+            tuple(each for each in listed.visible if not _stamped(each)),
+            tuple(found),
+            tuple(each for each in listed.visible if _stamped(each)),
+            listed.files,
+            division,
+            system_path,
+            listed.problem,
+        )
 
     def _below(
         self, entries: Entries, depth: int, level: int, misplaced: list[str], obstacles: list[Obstacle]

@@ -44,6 +44,11 @@ class Leaf:
         return f"{self.path}/{name}"
 
 
+def family_of_files(files: Sequence[str]) -> str:
+    """The family of a leaf by its files, of which some are named after it; '' where none is."""
+    return next((family for name in files for family in layout.FAMILIES if name.startswith(f"{family}_")), "")
+
+
 def joined(leaves: Sequence[Leaf]) -> tuple[Leaf, ...]:
     """The leaves of one directory; where two of them hold one run between them, they are one leaf.
 

@@ -13,6 +13,7 @@ from mlpstorage.results.roots.address import Address, UnusableRootError, address
 from mlpstorage.results.text import clean
 
 from .discovery import LEVELS, RESULTS, SYSTEMS, NothingToCheckError, looks_like_run
+from .leaf import family_of_files
 
 _MAX_WRAPPED = 5
 """Directories around the tree in an archive, each the only one in its place."""
@@ -27,12 +28,14 @@ _PLAIN = ("file", "directory")
 class Location:
     """The root of a tree and the part of it that was asked for, as names below the root (empty: all).
 
-    ``kind``: 'leaf' and 'workload' are directories outside any tree, ``scope`` is then their own name.
+    ``kind``: 'leaf' and 'workload' are directories outside any tree, ``scope`` is then their own name, and ``family``
+    that of the workload.
     """
 
     root: Address
     scope: tuple[str, ...] = ()
     kind: Literal["tree", "leaf", "workload"] = "tree"
+    family: str = ""
     given: str = ""
     """What the user named."""
     shown: str = ""
@@ -117,11 +120,42 @@ def _located(address: Address) -> Location | None:
                 return Location(address.at(*parts[:index]), below)
         if not parts:  # a lone directory is known by its name
             return None
-        if looks_like_run(files):
+        if _is_leaf(parts[-1], files):
             return Location(address.parent, parts[-1:], "leaf")
-        if any(_looks_like_leaf(root, child) for child in children):
-            return Location(address.parent, parts[-1:], "workload")
+        held = (_family_of_leaves_in(root, command) for command in layout.COMMANDS if command in children)
+        family = next(filter(None, held), "")
+        if not family:
+            family = _family_of_leaves_in(root, "")
+            if layout.COMMAND in layout.FAMILY_LEVELS.get(family, ()):
+                raise NothingToCheckError(
+                    f"{clean(parts[-1])} holds runs of {family}, which are judged with what lies beside them:"
+                    f" name the directory above, which holds {layout.RUN}/, or one run"
+                )
+        if family:
+            return Location(address.parent, parts[-1:], "workload", family)
     return None
+
+
+def _is_leaf(name: str, files: Sequence[str]) -> bool:
+    """Whether a directory outside any tree is a leaf, or the half of one that holds the log of the run."""
+    logged = any(file.endswith(layout.LOG_SUFFIX) for file in files) and layout.leaf_time(name) is not None
+    return looks_like_run(files) or logged
+
+
+def _family_of_leaves_in(root: Root, directory: str) -> str:
+    """The family of the first leaf in a directory; '' where it holds none."""
+    try:
+        names = root.list(directory)[0]
+    except OSError:
+        return ""
+    for name in names:
+        try:
+            files = root.list(f"{directory}/{name}" if directory else name)[1]
+        except OSError:
+            continue
+        if looks_like_run(files):
+            return family_of_files(files) or layout.CHECKPOINTING
+    return ""
 
 
 def _has_shape(parts: Sequence[str], root: Root) -> bool:
@@ -140,13 +174,6 @@ def _holds_results(root: Root, submitter: str) -> bool:
     except OSError:
         return False
     return RESULTS in directories or RESULTS in files  # the latter is a link, which the check tells of
-
-
-def _looks_like_leaf(root: Root, directory: str) -> bool:
-    try:
-        return looks_like_run(root.list(directory)[1])
-    except OSError:
-        return False
 
 
 def _only_child(address: Address) -> Address | None:

@@ -124,7 +124,7 @@ def _checked(
         parts = _with_tree(_lost_told(results), location.root, options, Packed.of(listing))
         del listing, tasks
     else:
-        parts = iter([check_lone(location.root, "/".join(location.scope), location.kind, options)])
+        parts = iter([check_lone(location, options)])
     packed = []
     for part in parts:
         packed.append(Packed.of(part))
@@ -231,12 +231,12 @@ def check_system(address: Address, options: Options, system: SystemDirectory) ->
     return part
 
 
-def check_lone(address: Address, path: str, kind: str, options: Options) -> Part:
+def check_lone(location: Location, options: Options) -> Part:
     """Read and judge one leaf, or a workload directory outside any tree."""
-    part = Part()
-    with _faults_kept(part, clean(path), options), open_root(address) as root:
-        if kind == "workload":
-            directory = lone_workload(root, path)
+    part, path = Part(), "/".join(location.scope)
+    with _faults_kept(part, clean(path), options), open_root(location.root) as root:
+        if location.kind == "workload":
+            directory = lone_workload(root, path, location.family)
             shape = tree.workload_facts(root, directory)
             for workload in _workloads(root, [directory], NO_DESCRIPTION, part, options):
                 part.remarks.append(f"{clean(path)}: only this workload directory was looked at, not its system")

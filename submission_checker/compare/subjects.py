@@ -18,7 +18,7 @@ from mlpstorage.results.text import clean
 from rules.derived.checkpointing import canonical, flatten
 from rules.derived.training_workload import role
 
-from ..discovery import NothingToCheckError
+from ..discovery import NothingToCheckError, looks_like_run
 from ..leaf import Leaf, joined
 from ..location import locate
 from ..readers.families import family_of_leaf
@@ -122,7 +122,7 @@ def read_subject(path: str, role_name: str) -> Subject:
 def _leaves(root: Root, name: str) -> Iterator[Leaf]:
     """The leaf itself, or the run leaves of a workload directory in the order of their names."""
     directories, files = root.list(name)
-    if _is_leaf(files):
+    if looks_like_run(files):
         yield Leaf(name, tuple(files))
         return
     below = f"{name}/{layout.RUN}" if layout.RUN in directories else name
@@ -130,13 +130,9 @@ def _leaves(root: Root, name: str) -> Iterator[Leaf]:
     leaves = []
     for child in names[:_MAX_LEAVES]:
         deeper, inner = root.list(f"{below}/{child}")
-        if _is_leaf(inner) or (layout.leaf_time(child) is not None and inner):
+        if looks_like_run(inner) or (layout.leaf_time(child) is not None and inner):
             leaves.append(Leaf(f"{below}/{child}", tuple(inner), directories=tuple(deeper)))
     yield from joined(leaves)
-
-
-def _is_leaf(files: Sequence[str]) -> bool:
-    return layout.SUMMARY in files or any(name.endswith("_metadata.json") for name in files)
 
 
 def _division(path: str) -> str:

@@ -13,7 +13,7 @@ from rules.facts import FactModel
 from rules.facts.training import TrainingRun
 
 from ..discovery import WorkloadDirectory
-from ..leaf import Leaf
+from ..leaf import Leaf, family_of_files
 from . import checkpointing, kv_cache, training, training_run, vector_database
 
 
@@ -48,9 +48,5 @@ DEEP_FAMILIES: Mapping[str, Family] = {
 
 
 def family_of_leaf(leaf: Leaf) -> str:
-    """The family of a leaf outside any tree, by the name of its metadata."""
-    for name in leaf.files:
-        for family in layout.FAMILIES:
-            if name.startswith(f"{family}_") and name.endswith("_metadata.json"):
-                return family
-    return layout.CHECKPOINTING
+    """The family of a leaf outside any tree."""
+    return family_of_files(leaf.files) or layout.CHECKPOINTING

@@ -1,0 +1,77 @@
+"""Directories outside any tree: what is judged as what."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import kv_cache_trees
+import pytest
+import training_trees
+import vector_database_trees
+
+from submission_checker.discovery import NothingToCheckError
+from submission_checker.scan import Options, check
+
+Build = Callable[[Path], Path]
+
+
+def _training(root: Path) -> Path:
+    return training_trees.TrainingTree(root).build().workload
+
+
+def _kv_cache(root: Path) -> Path:
+    return kv_cache_trees.legal(root)[0].workload
+
+
+def _vector_database(root: Path) -> Path:
+    return vector_database_trees.complete(root).directory
+
+
+FAMILIES = pytest.mark.parametrize(
+    ("build", "section"),
+    [(_training, "3"), (_vector_database, "5"), (_kv_cache, "6")],
+    ids=["training", "vector_database", "kv_cache"],
+)
+
+
+def _violated(path: Path, below: str) -> list[tuple[str, str, str]]:
+    found = check(path, Options()).findings
+    mine = [(f.rule, f.path, f.message) for f in found if f.severity.value != "info" and f.path.startswith(below)]
+    return sorted((rule, path.removeprefix(below), message) for rule, path, message in mine)
+
+
+@FAMILIES
+def test_a_workload_directory_is_judged_as_what_its_leaves_are(tmp_path: Path, build: Build, section: str) -> None:
+    workload = build(tmp_path / "t")
+    (min((workload / "run").iterdir()) / "summary.json").unlink()
+    found = _violated(tmp_path / "t", workload.relative_to(tmp_path / "t").as_posix())
+    (tmp_path / "away").mkdir()
+    away = Path(shutil.move(workload, tmp_path / "away"))
+    report = check(away, Options())
+    assert report.faults == []
+    assert {rule.partition(".")[0] for rule, counts in report.tally.items() if counts["pass"]} >= {"2", section}
+    assert not any(counts["pass"] for rule, counts in report.tally.items() if rule.startswith("4."))
+    assert _violated(away, away.name) == found
+
+
+@FAMILIES
+def test_runs_without_what_lies_beside_them_are_refused(tmp_path: Path, build: Build, section: str) -> None:
+    away = Path(shutil.move(build(tmp_path / "t") / "run", tmp_path / "run"))
+    with pytest.raises(NothingToCheckError, match="name the directory above, which holds run/, or one run"):
+        check(away, Options())
+
+
+@pytest.mark.parametrize("asked_for", ["20260701_100000", "20260701_100001"])
+def test_either_half_of_a_run_is_the_run(tmp_path: Path, asked_for: str) -> None:
+    """The log alone is no run by its files: what was reserved for it has the rest."""
+    leaf = training_trees.TrainingTree(tmp_path / "t").build().runs[0].path
+    whole = Path(shutil.move(leaf, tmp_path / leaf.name))
+    log = tmp_path / "20260701_100001"
+    log.mkdir()
+    (log / "training_run.stdout.log").write_text("started\n")
+    (whole / "training_run.stdout.log").unlink(missing_ok=True)
+    report = check(tmp_path / asked_for, Options())
+    assert report.leaves == 1
+    assert [f.rule for f in report.findings if f.rule == "LEAF-02"] == ["LEAF-02"]
