@@ -84,13 +84,18 @@ def list_rules(edition: EditionOption = rules.DEFAULT_EDITION) -> None:
     table = RichTable(box=None, pad_edge=False)
     for heading in ("rule", "name", "judges", "divisions", "severity"):
         table.add_column(heading, no_wrap=heading != "judges")
-    for rule in chosen.rules:
+    for rule in sorted(chosen.rules, key=lambda rule: _by_number(rule.id)):
         severity = min((clause.severity for clause in rule.clauses), key=list(rules.Severity).index)
         table.add_row(
             rule.id, rule.rule.name, rule.rule.subject.replace("_", " "), " ".join(rule.rule.divisions), severity
         )
     console.print(table)
     console.print(f"{len(chosen.rules)} rules in edition {chosen.id}. mlpstorage rules show ID explains one.")
+
+
+def _by_number(rule_id: str) -> tuple[tuple[bool, int, str], ...]:
+    """Orders ids as a reader counts, 2.1.9 before 2.1.10; those of letters come last."""
+    return tuple((not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in rule_id.split("."))
 
 
 @app.command()

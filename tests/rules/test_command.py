@@ -36,3 +36,10 @@ def test_an_unknown_rule_is_refused_with_those_near_it() -> None:
     result = CliRunner().invoke(app, ["show", "4.3.9"])
     assert result.exit_code == 2
     assert "4.3.2" in result.stderr
+
+
+def test_rules_are_listed_by_their_numbers_whatever_file_they_are_in() -> None:
+    lines = CliRunner().invoke(app, ["list"]).stdout.splitlines()
+    listed = [line.split()[0] for line in lines if line[:1].strip()]
+    wanted = ["1.1", "1.2", "2.1.6", "2.1.9", "2.1.10", "2.1.27", "2.29", "4.3.5", "6.3.1.1", "LEAF-01", "X6.4"]
+    assert [rule for rule in listed if rule in wanted] == wanted
