@@ -16,7 +16,7 @@ from rules.remembered import remembered
 from . import dlio
 
 _NAME = re.compile(
-    r"(^|[_.])(secrets?|passw(or)?d|token|credentials?|(access|secret|api|private)_?key(_id)?)($|[_.=])",
+    r"(^|[_.])(secrets?|[a-z]*passw(or)?d|token|credentials?|(access|secret|api|private)_?key(_id)?)($|[_.=])",
     re.IGNORECASE,
 )
 _NO_NAME = re.compile(r"(_(file|path|dir)|(pad|bos|eos|unk|sep|cls|mask)_token(_id)?)$", re.IGNORECASE)

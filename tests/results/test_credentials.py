@@ -22,6 +22,8 @@ from mlpstorage.results.credentials import (
         ("HF_TOKEN", True),
         ("storage.storage_options.access_key_id", True),
         ("db.password", True),
+        ("PGPASSWORD", True),
+        ("PGPASSFILE", False),
         ("max_tokens", False),
         ("tokenizer_path", False),
         ("keyboard", False),
