@@ -114,23 +114,26 @@ class Mount:
     mount_point: str
 
 
+_GAP = r"\s{1,99}"
+_ROW = re.compile(rf"(?:{_GAP}(?:[0-9.,]{{1,30}}[KMGTPEZY]?i?B?|-)){{3}}{_GAP}(?:[0-9]{{1,3}}%|-){_GAP}(/.*)")
+"""Of a row of ``df``: three sizes, the part that is used, the mount point. Bounded, for a log may hold anything."""
+
+
 def df_table(text: str) -> list[Mount]:
-    """The mounts of the first ``df`` table in a log; empty where there is none."""
+    """The mounts of all ``df`` tables in a log; empty where there is none.
+
+    A table ends with an empty line. What else was logged between its rows is passed over.
+    """
     mounts: list[Mount] = []
-    lines = iter(text.splitlines())
-    for line in lines:
+    inside, last = False, ""
+    for line in text.splitlines():
         if line.lstrip().startswith("Filesystem") and "Mounted on" in line:
-            break
-    pending = ""
-    for line in lines:
-        fields = (pending + line).split(None, 5)
-        if len(fields) == 1 and not pending:  # df breaks the line after a long device name
-            pending = line + " "
-            continue
-        pending = ""
-        if len(fields) != 6 or not fields[4].endswith("%") or not fields[5].startswith("/"):
-            break
-        mounts.append(Mount(fields[0], fields[5].strip()))
+            inside = True
+        elif inside and (row := _ROW.search(line)):
+            device = line[: row.start()].strip() or last.strip()  # df breaks the line after a long device name
+            mounts.append(Mount(device, row[1].strip()))
+        inside = inside and bool(line.strip())
+        last = line
     return mounts
 
 
