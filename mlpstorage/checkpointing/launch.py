@@ -88,6 +88,8 @@ def _run_sheet(plan: Plan, probes: ProbeFacts | None) -> FactSheet:
     stated("num_checkpoints_read", plan.num_checkpoints_read)
     size = plan.checkpoint_gib
     sheet.put("checkpoint_size_gib", no_row if size is None else size, Source("size formula"))
+    whole = derived.whole_checkpoint_gib(plan.model)
+    sheet.put("whole_checkpoint_gib", no_row if whole is None else whole, Source("size formula"))
     stated("accelerator", plan.accelerator or _not_given("--accelerator-type", Reason.NOT_RECORDED))
     folder = locations.location(plan.checkpoint_folder, plan.api)
     no_folder = _not_given("--checkpoint-folder", Reason.KEY_ABSENT)

@@ -134,6 +134,13 @@ def checkpoint_gib(a: Architecture, processes: int) -> float:
     return checkpoint_bytes(a, processes) / GIB
 
 
+@remembered(64)
+def whole_checkpoint_gib(model: str) -> float | None:
+    """Size of one checkpoint of a CLOSED run, in GiB; None for an unknown model."""
+    found, processes = architecture(model), closed_processes(model)
+    return None if found is None or processes is None else checkpoint_gib(found, processes)
+
+
 def split_host(entry: str) -> tuple[str, int | None]:
     """``host``, ``host:slots`` or ``[v6]:slots`` as lower-case name and slots. Raises ValueError for bad slots."""
     entry = entry.strip()

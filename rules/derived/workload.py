@@ -194,24 +194,31 @@ def _overlap(ordered: Sequence[Invocation]) -> tuple[bool | Absence, Source | No
 
 def _gap(sheet: FactSheet, path: str, ordered: Sequence[Invocation]) -> None:
     """4.7.1 (c): the pause between the invocations of a write/read pair."""
-    names = ("gap_seconds", "gap_exact", "gap_origin")
+    pair = _is_pair(ordered)
+    sheet.put("pair", pair, Source(path))
+    if pair is True:
+        _measure_gap(sheet, ordered[0].times, ordered[1].times)
+    elif pair is False:
+        no_pair = Absence(f"no-pair:{path}", Reason.NOT_APPLICABLE, path, detail="there is no write/read pair")
+        _put_no_gap(sheet, no_pair)
+    else:
+        _put_no_gap(sheet, pair)
 
-    def put_all(absence: Absence) -> None:
-        for name in names:
-            sheet.put(name, absence)
 
-    if len(ordered) == 2:
-        first, second = (invocation.run for invocation in ordered)
-        only_writes = _only(first.num_checkpoints_write, first.num_checkpoints_read)
-        only_reads = _only(second.num_checkpoints_read, second.num_checkpoints_write)
-        if isinstance(only_writes, Absence) or isinstance(only_reads, Absence):
-            if only_writes is not False and only_reads is not False:
-                put_all(_absent(only_writes, only_reads))
-                return
-        elif only_writes and only_reads:
-            _measure_gap(sheet, ordered[0].times, ordered[1].times, put_all)
-            return
-    put_all(Absence(f"no-pair:{path}", Reason.NOT_APPLICABLE, path, detail="there is no write/read pair"))
+def _put_no_gap(sheet: FactSheet, absence: Absence) -> None:
+    for name in ("gap_seconds", "gap_exact", "gap_origin"):
+        sheet.put(name, absence)
+
+
+def _is_pair(ordered: Sequence[Invocation]) -> bool | Absence:
+    if len(ordered) != 2:
+        return False
+    first, second = (invocation.run for invocation in ordered)
+    only_writes = _only(first.num_checkpoints_write, first.num_checkpoints_read)
+    only_reads = _only(second.num_checkpoints_read, second.num_checkpoints_write)
+    if only_writes is False or only_reads is False:
+        return False
+    return _absent(only_writes, only_reads) if only_writes is not True or only_reads is not True else True
 
 
 def _only(wanted: Any, other: Any) -> bool | Absence:
@@ -225,7 +232,7 @@ def _only(wanted: Any, other: Any) -> bool | Absence:
     return True
 
 
-def _measure_gap(sheet: FactSheet, write: RunTimes, read: RunTimes, put_all: Callable[[Absence], None]) -> None:
+def _measure_gap(sheet: FactSheet, write: RunTimes, read: RunTimes) -> None:
     ends = (
         ("invocation end", write.invocation_end, True),
         ("end of host collection", write.collected_end_local, True),
@@ -239,7 +246,7 @@ def _measure_gap(sheet: FactSheet, write: RunTimes, read: RunTimes, put_all: Cal
     end_name, end, end_exact = next((item for item in ends if isinstance(item[1], Instant)), ends[-1])
     start_name, start, start_exact = next((item for item in starts if isinstance(item[1], Instant)), starts[-1])
     if isinstance(end, Absence) or isinstance(start, Absence):
-        put_all(_absent(end, start))
+        _put_no_gap(sheet, _absent(end, start))
         return
     sheet.put("gap_seconds", (start.at - end.at).total_seconds(), start.source)
     sheet.put("gap_exact", end_exact and start_exact, end.source)

@@ -83,6 +83,9 @@ class CheckpointingRun(FactModel):
         known=Known.PLAN,
         unit="GiB",
     )
+    whole_checkpoint_gib: Fact[Float] = fact(
+        "Size of one checkpoint of the model's CLOSED run, by the size formula.", known=Known.PLAN, unit="GiB"
+    )
     client_memory_gib: Fact[Float] = fact("Memory of the client host that has least.", known=Known.PROBE, unit="GiB")
     host_memory_gib: Fact[Float] = fact(
         "Mean memory of a client host: that of all hosts over their number.", known=Known.RUN, unit="GiB"
@@ -163,6 +166,9 @@ class CheckpointingWorkload(FactModel):
     overlap: Fact[bool] = fact(
         "Two invocations ran at the same time: the measured section of one began before the other's had ended.",
         known=Known.RUN,
+    )
+    pair: Fact[bool] = fact(
+        "There are two invocations, of which the earlier one only writes and the later one only reads.", known=Known.RUN
     )
     gap_seconds: Fact[Float] = fact(
         "Write/read pair: from the end of the write invocation to the start of the read invocation, in one time zone.",

@@ -334,18 +334,16 @@ class _LeafReader:
     def _parameters(self) -> None:
         flat = self._flat(self.effective, self.effective_at)
         model = self._value("model")
-        if isinstance(flat, Absence):
-            self.sheet.put("parameters", flat)
-            self.sheet.put("architecture", flat)
-        elif isinstance(model, Absence):
-            self.sheet.put("parameters", model)
-            self.sheet.put("architecture", model)
-        elif derived.architecture(model) is None:
+        whole = model if isinstance(model, Absence) else derived.whole_checkpoint_gib(model)
+        if whole is None:
             names = ", ".join(derived.model_names())
             detail = f"the table of checkpointing models has no row {model!r}; there are: {names}"
-            unknown = Absence(f"row:model:{model}", Reason.NO_ROW, self.metadata.path, "/args/model", detail)
-            self.sheet.put("parameters", unknown)
-            self.sheet.put("architecture", unknown)
+            whole = Absence(f"row:model:{model}", Reason.NO_ROW, self.metadata.path, "/args/model", detail)
+        self.sheet.put("whole_checkpoint_gib", whole, Source("size formula"))
+        if isinstance(flat, Absence) or isinstance(whole, Absence):
+            absent = flat if isinstance(flat, Absence) else whole
+            self.sheet.put("parameters", absent)
+            self.sheet.put("architecture", absent)
         else:
             parameters = derived.compare_parameters(model, flat.value)
             self.sheet.put("parameters", parameters, flat.source)

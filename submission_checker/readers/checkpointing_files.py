@@ -28,6 +28,8 @@ from .common import Role
 from .leaf_json import placeholder_of, read_leaf_json
 
 _METADATA = re.compile(r"checkpointing_.*_metadata\.json")
+_STATS_OF_RANK = layout.EPOCH_STATS_RANK_0.removeprefix("0")
+_STATS = re.compile(rf"([0-9]{{1,9}}){re.escape(_STATS_OF_RANK)}")
 _STEP = re.compile(r"(save|load)_ckpt[0-9]+")
 _SECTIONS = ("model", "checkpoint")
 """What DLIO cannot run a checkpointing workload without."""
@@ -96,8 +98,9 @@ class LeafDocuments:
 
     @cached_property
     def stats(self) -> Document:
-        """Times of rank 0; training does not ask for them here."""
-        return self._json(layout.EPOCH_STATS_RANK_0)
+        """Times of rank 0, or of the first rank that has them; training does not ask for them here."""
+        ranks = [int(found[1]) for name in self.leaf.files if (found := _STATS.fullmatch(name))]
+        return self._json(f"{min(ranks, default=0)}{_STATS_OF_RANK}")
 
     def read_log(self, name: str, limit: int) -> Found[str]:
         """The head of a log."""

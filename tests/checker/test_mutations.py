@@ -114,6 +114,20 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
     ),
     "other parameter": (override("checkpoint.time_between_checkpoints", 0), [("4.6.3", "error")]),
     "added parameter": (override("checkpoint.rank_sync", True), [("4.6.3", "error")]),
+    "mode of a subset run, undeclared": (
+        both(override("checkpoint.mode", "subset"), edit("metadata", {"/args/checkpoint_subset": DELETE})),
+        [("4.6.3", "error")],
+    ),
+    "fewer instances": (override("model.parallelism.data", 4), [("4.6.3", "error")]),
+    "other counts than asked for": (override("checkpoint.num_checkpoints_write", 5), [("4.6.3", "error")]),
+    "fsync not set, object": (
+        both(on_object("s3://bucket/run"), edit("config", {"/workload/checkpoint/fsync": DELETE})),
+        [("4.6.3", "error")],
+    ),
+    "statistics of another rank alone": (
+        on_all(lambda leaf: (leaf.path / "0_per_epoch_stats.json").rename(leaf.path / "3_per_epoch_stats.json")),
+        [],
+    ),
     "missing parameter": (edit("config", {"/workload/framework": DELETE}), [("4.6.3", "error")]),
     "configuration cut after its first section": (
         edit("config", {f"/workload/{name}": DELETE for name in ("framework", "workflow", "checkpoint")}),

@@ -71,6 +71,7 @@ def test_without_any_end_the_gap_has_the_summary_s_cause(tmp_path: Path) -> None
     ("leaves", "structure"),
     [
         ([("20260701_100000", 10, 10)], "10/10"),
+        ([("20260701_100000", 10, 0), ("20260701_110000", 10, 0)], "10/0 10/0"),
         ([("20260701_100000", 0, 10), ("20260701_110000", 10, 0)], "0/10 10/0"),
         ([("20260701_110000", 0, 10), ("20260701_100000", 10, 0), ("20260701_120000", 0, 10)], "10/0 0/10 0/10"),
     ],
@@ -84,6 +85,7 @@ def test_there_is_a_gap_in_a_write_read_pair_only(
         tree.add(*leaf)
     workload = workload_of(tree)
     assert workload.structure == structure
+    assert workload.pair is False
     for fact in (workload.gap_seconds, workload.gap_exact, workload.gap_origin):
         assert isinstance(fact, Absence)
         assert fact.reason is Reason.NOT_APPLICABLE
