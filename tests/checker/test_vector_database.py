@@ -57,7 +57,9 @@ def no_root(leaf: Leaf) -> None:
 
 def other_collection(tree: Tree) -> None:
     tree.loads[0].replace(LOAD_LOG, "'bench_1m'", "'bench_s1'")
-    tree.loads[0].edit("metadata", {"/collection": "bench_s1", "/invocation_end_time": DELETE})
+    tree.loads[0].edit(
+        "metadata", {"/collection": "bench_s1", "/args/collection": "bench_s1", "/invocation_end_time": DELETE}
+    )
 
 
 def edit_ranks(changes: dict[str, object]) -> Spoil:
@@ -111,7 +113,8 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
         {"5.1.2 error": 1},
     ),
     "loaded with another dimension": (
-        both(edit_load("metadata", {"/dimension": 768})),
+        both(edit_load("metadata", {"/dimension": 768}),
+             lambda tree: tree.loads[0].replace(LOAD_LOG, "with 1536 dimensions", "with 768 dimensions")),
         {"5.1.2 error": 5},
     ),
     "one vector short": (
@@ -163,7 +166,8 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
     "the load overlaps the first run": (
         edit_load("metadata", {"/invocation_end_time": "2026-07-21T10:22:40"}), {"5.2.2 error": 1}),
     "another index loaded": (
-        lambda tree: tree.loads[0].replace(LOAD_LOG, "DISKANN", "HNSW"),
+        both(lambda tree: tree.loads[0].replace(LOAD_LOG, "DISKANN", "HNSW"),
+             edit_load("metadata", {"/index_type": "HNSW", "/vdb_index": "HNSW"})),
         {"5.2.2 error": 1},
     ),
     "another metric loaded": (
@@ -186,12 +190,13 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
     "recall of zero": (
         both(edit("summary.json", {"/recall": 0.0}),
              edit("statistics.json", {"/recall/mean_recall": 0.0, "/recall/max_recall": 0.0}),
-             edit("recall_stats.json", {"/max_recall": 0.0})),
+             edit("recall_stats.json", {"/mean_recall": 0.0, "/max_recall": 0.0})),
         {"5.3.2 error": 1},
     ),
     "recall of no query": (edit("statistics.json", {"/recall/num_queries_evaluated": 0}), {"5.3.2 error": 1}),
     "recall above one": (
-        both(edit("summary.json", {"/recall": 52.0}), edit("statistics.json", {"/recall/mean_recall": 52.0})),
+        both(edit("summary.json", {"/recall": 52.0}), edit("statistics.json", {"/recall/mean_recall": 52.0}),
+             edit("recall_stats.json", {"/mean_recall": 52.0})),
         {"5.3.2 error": 1}),
     "no queries": (
         both(edit("summary.json", {"/query_count": 0, "/throughput_qps": 0.0}),
@@ -297,6 +302,92 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
 }  # fmt: skip
 
 
+def tell_load(changes: dict[str, object]) -> Spoil:
+    """A summary of the load that says something else."""
+    said = {"num_vectors": 1000000, "inserted_vectors": 1000000, "dimension": 1536, "index_type": "DISKANN"}
+    return lambda tree: tree.loads[0].write("summary.json", {**said, **changes})
+
+
+def one_dimension_less(tree: Tree) -> None:
+    """No summary and no log names the dimension of the collection, so that it is the queries' one."""
+    tree.runs[0].edit("summary.json", {"/dimension": DELETE})
+    tree.runs[0].edit("config.json", {"/vector_dim": 768})
+    tree.runs[0].remove(RUN_LOG)
+
+
+DIFFERING: dict[str, tuple[Spoil, tuple[str, str], tuple[str, str]]] = {
+    "dimension of the load: log and metadata": (
+        lambda tree: tree.loads[0].replace(LOAD_LOG, "with 1536 dimensions", "with 768 dimensions"),
+        ("5.1.2", "load_agreed"), ("metadata.json#/dimension says 1536", LOAD_LOG + " says 768")),
+    "dimension of the load: two lines of the log": (
+        lambda tree: tree.loads[0].replace(LOAD_LOG, "with 1536 dimensions and", "with 768 dimensions and"),
+        ("5.1.2", "load_agreed"), ("metadata.json#/dimension", LOAD_LOG + " says 768")),
+    "dimension of the load: summary and metadata": (
+        tell_load({"dimension": 768}),
+        ("5.1.2", "load_agreed"), ("summary.json#/dimension says 768", "metadata.json#/dimension")),
+    "dimension of the queries: config.json and log": (
+        edit("config.json", {"/vector_dim": 768}),
+        ("5.1.2", "agreed"), (RUN_LOG, "config.json#/vector_dim says 768")),
+    "dimension of the queries: metadata and log": (
+        edit("metadata", {"/vector_dim": 768}),
+        ("5.1.2", "agreed"), (RUN_LOG, "metadata.json#/vector_dim says 768")),
+    "dimension of the queries, the only one": (
+        one_dimension_less,
+        ("5.1.2", "agreed"), ("config.json#/vector_dim says 768", "metadata.json#/vector_dim says 1536")),
+    "dimension of the collection: summary and log": (
+        edit("summary.json", {"/dimension": 768}),
+        ("5.1.1", "agreed"), ("summary.json#/dimension says 768", RUN_LOG + " says 1536")),
+    "vectors declared": (
+        both(tell_load({}), edit_load("metadata", {"/num_vectors": 10000000})),
+        ("5.2.1", "declared"), ("summary.json#/num_vectors says 1000000", "metadata.json#/num_vectors says 10000000")),
+    "index of the load": (
+        edit_load("metadata", {"/index_type": "HNSW"}),
+        ("5.2.2", "load_agreed"), (LOAD_LOG, "metadata.json#/index_type says HNSW")),
+    "metric of the load": (
+        edit_load("metadata", {"/metric_type": "L2"}),
+        ("5.2.2", "load_agreed"), (LOAD_LOG + " says COSINE", "metadata.json#/metric_type says L2")),
+    "collection of the load": (
+        edit_load("metadata", {"/collection": "bench_s1"}),
+        ("5.2.2", "load_agreed"), (LOAD_LOG, "metadata.json#/collection says bench_s1")),
+    "collection of a run": (
+        edit("config.json", {"/collection_name": "bench_s1"}),
+        ("5.2.2", "agreed"), (RUN_LOG, "config.json#/collection_name says bench_s1")),
+    "metric of a run": (
+        edit("config.json", {"/metric_type": "L2"}),
+        ("5.2.2", "agreed"), ("config.json#/metric_type says L2", RUN_LOG)),
+    "recall: a file of its own": (
+        edit("recall_stats.json", {"/mean_recall": 0.9}),
+        ("X5.2", "results"), ("summary.json#/recall says 0.5 ", "recall_stats.json gives 0.9")),
+    "recall: the verdict": (
+        edit("result_verdict.json", {"/recall_summary": {"mean_recall": 0.9}}),
+        ("X5.2", "results"), ("summary.json#/recall says 0.5 ", "result_verdict.json gives 0.9")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("edition", ["3.0", "4.0-draft"])
+@pytest.mark.parametrize("name", DIFFERING)
+def test_sources_that_differ_are_one_error_that_names_both(tmp_path: Path, name: str, edition: str) -> None:
+    spoil, rule, places = DIFFERING[name]
+    tree = complete(tmp_path / "t")
+    spoil(tree)
+    (finding,) = [f for f in found(tree, edition) if (f.rule, f.clause) != ("5.3.2", "bound")]
+    assert (finding.rule, finding.clause, finding.severity.value) == (*rule, "error")
+    assert all(place in finding.message for place in places)
+
+
+def test_the_recall_of_one_rank_is_not_that_of_all(tmp_path: Path) -> None:
+    tree = mpi(tmp_path / "t")
+    tree.runs[0].write("recall_stats.json", {"mean_recall": 0.3})
+    assert brief(tree) == {"5.3.5 warning": 5}
+
+
+def test_configured_metric_is_none_that_was_used(tmp_path: Path) -> None:
+    tree = complete(tmp_path / "t")
+    edit_load("metadata", {"/parameters": {"index": {"metric_type": "L2"}}})(tree)
+    edit("metadata", {"/parameters": {"index": {"metric_type": "L2"}}})(tree)
+    assert brief(tree) == {}
+
+
 @pytest.mark.parametrize("name", COMPLETE)
 def test_spoilt_complete_tree(tmp_path: Path, name: str) -> None:
     spoil, expected = COMPLETE[name]
@@ -391,7 +482,7 @@ def test_a_run_without_any_results_is_one_error_that_lists_what_it_leaves_open(t
 def test_numbers_are_recovered_and_the_missing_file_is_still_reported_once(tmp_path: Path) -> None:
     tree = native(tmp_path / "t")
     tree.runs[0].edit("statistics.json", {"/recall/max_recall": 0.0, "/recall/mean_recall": 0.0})
-    tree.runs[0].edit("recall_stats.json", {"/max_recall": 0.0})
+    tree.runs[0].edit("recall_stats.json", {"/max_recall": 0.0, "/mean_recall": 0.0})
     assert brief(tree) == {"5.3.1 warning": 5, "5.3.2 error": 1}
 
 
