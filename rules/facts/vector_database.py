@@ -109,7 +109,7 @@ class VectorDatabaseRun(FactModel):
     runtime_asked: Fact[Float] = fact("Duration asked for (--runtime).", known=Known.PLAN, unit="s")
     queries_asked: Fact[Int] = fact("Queries asked for (--queries).", known=Known.PLAN, unit="queries")
     both_bounds: Fact[bool] = fact("Both a duration and a number of queries were asked for.", known=Known.PLAN)
-    config_name: Fact[str] = fact("Configuration that was chosen; 'default' where none was.", known=Known.PLAN)
+    configs: Fact[list[str]] = fact("Names of the configuration files that were chosen.", known=Known.PLAN)
     parameters: Fact[list[RunParameter]] = fact(
         "Recorded parameters that have a default which CLOSED keeps.", known=Known.PLAN
     )
@@ -189,6 +189,10 @@ class VectorDatabaseWorkload(FactModel):
     load_parameters: Fact[list[RunParameter]] = fact(
         "Recorded parameters of the load that have a default which CLOSED keeps.", known=Known.PLAN
     )
+    load_configs: Fact[list[str]] = fact(
+        "Names of the configuration files that were chosen for the load.", known=Known.PLAN
+    )
+    load_overrides: Fact[list[Override]] = fact("Keys of the overrides that the load recorded.", known=Known.PLAN)
     index_build: Fact[Literal["complete", "incomplete", "unrecorded"]] = fact(
         "What the record of the load says of the index build.", known=Known.RUN
     )

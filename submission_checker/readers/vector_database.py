@@ -17,7 +17,7 @@ from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
 from .common import leaf_file, mapped, put
 from .vector_database_files import LoadDocuments, best_of, claims, compared
-from .vector_database_run import fixed_parameters
+from .vector_database_run import configs, fixed_parameters, overrides
 from .vector_database_run import read_run as read_run_leaf
 
 LOAD = "datagen"
@@ -26,7 +26,8 @@ LOAD = "datagen"
 _LOAD_FACTS = (
     "declared", "declared_claims", "inserted", "inserted_claims", "load_partial", "load_dimension",
     "load_dimension_claims", "load_index", "load_metric", "load_collection", "build_claims", "load_image",
-    "load_parameters", "index_build", "compaction_wanted", "compacted", "lead_seconds",
+    "load_parameters", "load_configs", "load_overrides", "index_build", "compaction_wanted", "compacted",
+    "lead_seconds",
 )  # fmt: skip
 
 
@@ -176,10 +177,12 @@ class _WorkloadReader:
         self.sheet.put("build_claims", index_claims + metric_claims + collection_claims, here)
         put(self.sheet, "load_image", load.image)
         parameters = fixed_parameters([(metadata, ""), (metadata, "/args")])
-        if metadata.ok:
-            self.sheet.put("load_parameters", parameters, metadata.source())
-        else:
-            self.sheet.put("load_parameters", metadata.absence())
+        for name, value in (("load_parameters", parameters), ("load_configs", configs(metadata))):
+            if metadata.ok:
+                self.sheet.put(name, value, metadata.source())
+            else:
+                self.sheet.put(name, metadata.absence())
+        put(self.sheet, "load_overrides", _recorded(load, "load_overrides", overrides(metadata)))
         self._build(load)
         self._lead(load)
         files = [leaf_file(document, role, load.path) for document, role in load.all()]

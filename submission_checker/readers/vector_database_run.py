@@ -26,6 +26,7 @@ METRICS = ("throughput_qps", "mean_latency_ms", "p95_latency_ms", "p99_latency_m
 MAX_OVERRIDES = 2000
 NOT_RECOMPUTED = "the latencies were not recomputed from the logged batches (X5.2): the tables are too large"
 _ROOTS = ("/args/storage_root", "/args/data_dir", "/args/vdb_data_path", "/override_parameters/storage.storage_root")
+_CONFIGS = ("/args/config", "/vectordb_config", "/args/config_file", "/vectordb_config_file")
 _OPTIONS = ("storage_root", "storage_type")
 """Arguments that came with the option to name the storage path."""
 
@@ -66,6 +67,24 @@ def fixed_parameters(documents: Sequence[tuple[Document, str]]) -> list[RunParam
 def _written(value: Any) -> str:
     """A recorded value as one text that may be shown; what stands for no value stays nothing."""
     return "" if value in ("", [], {}) else clean(canonical(value))
+
+
+def configs(metadata: Document) -> list[str]:
+    """The configuration files that a leaf names, by their names without directory and suffix, in lower case."""
+    stated = [metadata.text(pointer) for pointer in _CONFIGS]
+    names = [found.value.lower().rpartition("/")[2] for found in stated if isinstance(found, Reading) and found.value]
+    return derived.distinct(name.removesuffix(".yaml") for name in names)
+
+
+def overrides(metadata: Document) -> Found[list[Override]]:
+    """The recorded overrides, as dotted keys."""
+    found = metadata.mapping("/override_parameters")
+    if isinstance(found, Absence):
+        return found
+    flat = flatten(found.value)
+    if len(flat) > MAX_OVERRIDES:
+        return metadata.invalid("/override_parameters", f"it has {len(flat)} keys")
+    return found.map(lambda _: [Override(name=clean(k), value=clean(canonical(v))) for k, v in flat.items()])
 
 
 class _RunReader:
@@ -396,15 +415,13 @@ class _RunReader:
         else:
             counted = isinstance(queries, Reading) and not isinstance(runtime, Reading)
             self._of_metadata("mode", "query_count" if counted else "timed")
-        chosen = best_of(metadata.text("/args/config"), metadata.text("/vectordb_config"))
-        name = chosen.value.lower() if isinstance(chosen, Reading) and chosen.value else "default"
-        self._of_metadata("config_name", name.removesuffix(".yaml"))
+        self._of_metadata("configs", configs(metadata))
         places = [(config, ""), (metadata, ""), (metadata, "/args")]
         if metadata.ok or config.ok:
             self.sheet.put("parameters", fixed_parameters(places), Source(self.path))
         else:
             self.sheet.put("parameters", metadata.absence())
-        self._put("overrides", self._overrides())
+        self._put("overrides", self._recorded("overrides", overrides(metadata)))
 
     def _of_metadata(self, name: str, value: Any) -> None:
         """A fact that the metadata would state otherwise; unknown without them."""
@@ -412,15 +429,6 @@ class _RunReader:
             self.sheet.put(name, value, self.metadata.source("/args"))
         else:
             self.sheet.put(name, self.metadata.absence("/args"))
-
-    def _overrides(self) -> Found[list[Override]]:
-        found = self.metadata.mapping("/override_parameters")
-        if isinstance(found, Absence):
-            return self._recorded("overrides", found)
-        flat = flatten(found.value)
-        if len(flat) > MAX_OVERRIDES:
-            return self.metadata.invalid("/override_parameters", f"it has {len(flat)} keys")
-        return found.map(lambda _: [Override(name=clean(k), value=clean(canonical(v))) for k, v in flat.items()])
 
     # Storage
 

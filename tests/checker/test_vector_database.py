@@ -295,7 +295,20 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
     "free parameters overridden": (
         edit("metadata", {"/override_parameters": {"index.index_type": "DISKANN", "index.max_degree": 32}}), {}),
     "sweep": (edit("metadata", {"/benchmark_mode": "sweep"}), {"5.6.4 error": 1}),
+    "overrides of the load": (
+        edit_load("metadata", {"/override_parameters": {"database.host": "10.0.0.1", "dataset.seed": 7}}),
+        {"5.6.4 error": 2}),
+    "free parameters of the load overridden": (
+        edit_load("metadata", {"/override_parameters": {"dataset": {"chunk_size": 5000, "num_shards": 4}}}), {}),
     "own configuration": (edit("metadata", {"/args/config": "mine.yaml"}), {"5.6.4 warning": 1}),
+    "own configuration file": (
+        edit("metadata", {"/args/config_file": "/home/user/mine.yaml"}), {"5.6.4 warning": 1}),
+    "own configuration file beside the default": (
+        edit("metadata", {"/vectordb_config": "default", "/vectordb_config_file": "conf/mine.yaml"}),
+        {"5.6.4 warning": 1}),
+    "the shipped configuration by its path": (
+        edit("metadata", {"/args/config_file": None, "/vectordb_config_file": "/opt/tool/configs/10M.yaml"}), {}),
+    "own configuration of the load": (edit_load("metadata", {"/args/config": "mine"}), {"5.6.4 warning": 1}),
     "no metadata": (lambda tree: tree.runs[0].remove("metadata"), {}),  # LEAF-01 reports it
     "a damaged summary": (lambda tree: tree.runs[0].write("summary.json", "{"), {"X5.3 error": 1}),
     "damaged recall": (lambda tree: tree.runs[0].write("recall_stats.json", "{"), {"X5.3 warning": 1}),
