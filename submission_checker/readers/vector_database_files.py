@@ -130,7 +130,7 @@ class RunDocuments(LeafDocuments):
             if printed is not None:
                 path = self.log.source.path
                 found.append(Document(path, "ok", f"file:{path}", data=printed))
-        return found
+        return [document for document in found if not _only_error(document)]
 
     @cached_property
     def run_log(self) -> RunLog:
@@ -199,6 +199,11 @@ class LoadDocuments(LeafDocuments):
             if document.state != "missing":
                 yield document, role
         yield from self.logs_read()
+
+
+def _only_error(statistics: Document) -> bool:
+    """Whether the benchmark had no results and wrote an error in their place."""
+    return statistics.has("/error") and not statistics.has("/total_queries")
 
 
 def best_of(*found: Found[T], strict: bool = False) -> Found[T]:

@@ -492,6 +492,16 @@ def test_a_run_without_any_results_is_one_error_that_lists_what_it_leaves_open(t
     assert {"5.3.2", "5.3.3", "5.3.4"} <= set(errors[0].opens)
 
 
+def test_statistics_that_hold_but_an_error_are_no_results(tmp_path: Path) -> None:
+    tree = native(tmp_path / "t")
+    tree.runs[0].write("statistics.json", {"error": "no data"})
+    assert brief(tree) == {"5.3.1 error": 1, "5.3.1 warning": 4}
+    tree.runs[0].write(RUN_LOG, tree.log() + 'Benchmark statistics as JSON:\n{"error": "no data"}')
+    assert brief(tree) == {"5.3.1 error": 1, "5.3.1 warning": 4}
+    tree.runs[0].write("summary.json", tree.summary(tree.runs[0]))
+    assert brief(tree) == {"5.3.1 warning": 4}
+
+
 def test_numbers_are_recovered_and_the_missing_file_is_still_reported_once(tmp_path: Path) -> None:
     tree = native(tmp_path / "t")
     tree.runs[0].edit("statistics.json", {"/recall/max_recall": 0.0, "/recall/mean_recall": 0.0})
