@@ -259,6 +259,13 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
         both(lambda tree: tree.describe("object"),
              each_run(lambda leaf: leaf.edit("metadata", {"/args/data_access_protocol": "object"}))),
         {"5.5.1 error": 1}),
+    "object API whose summary and arguments name different storage": (
+        both(lambda tree: tree.describe("object"),
+             each_run(lambda leaf: (leaf.edit("metadata", {"/args/data_access_protocol": "object"}),
+                                    leaf.edit("summary.json", {"/database/storage_backend": "s3"}))[0])),
+        {"5.5.1 error": 1}),
+    "file API on a disk of a database with its own object store": (
+        edit("summary.json", {"/database/storage_backend": "minio"}), {}),
     "object API without a storage path": (
         both(lambda tree: tree.describe("object"), each_run(no_root),
              each_run(lambda leaf: leaf.edit(
