@@ -532,6 +532,36 @@ def test_the_recall_is_reported_once_as_not_enforced(tmp_path: Path) -> None:
     assert "not enforced" in notes[0].message
 
 
+def recalls(tree: Tree, *values: float) -> list[str]:
+    """The notes on the recall where the runs have these."""
+    for leaf, value in zip(tree.runs, values, strict=True):
+        leaf.edit("summary.json", {"/recall": value})
+        leaf.edit("statistics.json", {"/recall/mean_recall": value})
+        leaf.edit("recall_stats.json", {"/mean_recall": value})
+    notes = [f for f in found(tree) if f.rule == "5.3.2"]
+    assert {f.severity.value for f in notes} == {"info"}
+    return sorted(f.message for f in notes)
+
+
+def test_recall_is_shown_with_the_digits_that_matter(tmp_path: Path) -> None:
+    tree = complete(tmp_path / "t")
+    (bound,) = recalls(tree, *[0.209675] * 5)
+    assert bound.startswith("recall of the runs: 0.2097 to 0.2097.")
+    bound, spread = recalls(tree, 0.58, 0.52, 0.52, 0.52, 0.52)
+    assert bound.startswith("recall of the runs: 0.52 to 0.58.")
+    assert spread == "the recall of the runs differs by 0.06, more than 0.05: 0.52 to 0.58"
+
+
+@pytest.mark.parametrize("edition", rules.edition_ids())
+def test_the_published_edition_asks_only_that_there_is_a_recall(tmp_path: Path, edition: str) -> None:
+    tree = complete(tmp_path / "t")
+    tree.runs[0].edit("statistics.json", {"/recall/num_queries_evaluated": 0})
+    tree.runs[1].edit("summary.json", {"/recall": 52.0})
+    tree.runs[1].edit("statistics.json", {"/recall/mean_recall": 52.0})
+    tree.runs[1].edit("recall_stats.json", {"/mean_recall": 52.0})
+    assert brief(tree, edition) == ({} if edition == "3.0-as-published" else {"5.3.2 error": 2})
+
+
 @pytest.mark.parametrize("name", ["metadata", "statistics.json", "config.json", "result_verdict.json", RUN_LOG])
 @pytest.mark.parametrize("content", ["", "[]", "{", "\0\0", '{"recall": [], "mpi": 3, "args": 7, "flat_setup": []}'])
 def test_whatever_stands_in_a_file_gives_findings_and_no_fault(tmp_path: Path, name: str, content: str) -> None:
