@@ -189,7 +189,9 @@ class _WorkloadReader:
         self.sheet.put("files", files, here)
 
     def _build(self, load: LoadDocuments) -> None:
-        """What is recorded of the index build. A build time in the summary shows that it ended.
+        """What is recorded of the index build: that it was requested, of which index, and that it ended.
+
+        A build time in the summary shows all of that.
 
         Where the vectors inserted are not recorded for want of the logs either, that is the one cause.
         """
@@ -210,7 +212,8 @@ class _WorkloadReader:
             self.sheet.put("index_build", state, source)
             self.sheet.put("compacted", load.not_recorded("compacted", "no log line on the index build is there"))
         else:
-            self.sheet.put("index_build", "complete" if log.finished else "incomplete", text.source)
+            shown = "complete" if log.index or timed else "unrecorded"
+            self.sheet.put("index_build", shown if log.finished else "incomplete", text.source)
             self.sheet.put("compacted", log.compacted, text.source)
         self.sheet.put("compaction_wanted", *_compaction(load.metadata))
 

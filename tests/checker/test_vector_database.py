@@ -151,6 +151,13 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
             "Progress: (663,340/1,000,000 rows) | Pending rows: 336,660\n"),
         {"5.2.2 error": 1},
     ),
+    "the log does not tell of which index": (
+        lambda tree: tree.loads[0].replace(LOAD_LOG, "Creating index with parameters", "Index"), {"5.2.2 warning": 1}),
+    "the log does not tell of which index, the summary for how long it was built": (
+        lambda tree: (
+            tree.loads[0].replace(LOAD_LOG, "Creating index with parameters", "Index"),
+            tree.loads[0].write("summary.json", {"num_vectors": 1000000, "index_build_seconds": 1200.5}))[0],
+        {}),
     "not compacted": (
         lambda tree: tree.loads[0].replace(
             LOAD_LOG, "compacted successfully", "compaction started"),
@@ -524,6 +531,22 @@ def test_pruned_files_leave_rules_open_and_violate_none(tmp_path: Path) -> None:
     for name in (LOAD_LOG, "vector_database_datagen.stdout.log"):
         tree.loads[0].write(name, "PRUNED BY STAFF\n")
     assert brief(tree) == {}
+
+
+@pytest.mark.parametrize("edition", rules.edition_ids())
+def test_a_pruned_verdict_is_one_remark(tmp_path: Path, edition: str) -> None:
+    tree = complete(tmp_path / "t")
+    tree.runs[0].write("result_verdict.json", "PRUNED BY STAFF\n")
+    remarks = [f.message for f in found(tree, edition) if f.outcome == "undetermined"]
+    assert len(remarks) == (0 if edition == "3.0-as-published" else 1)
+
+
+def test_a_run_of_a_number_of_queries_needs_no_duration(tmp_path: Path) -> None:
+    tree = complete(tmp_path / "t")
+    changes = {"/benchmark_mode": "query_count", "/args/queries": 4800, "/args/runtime": DELETE}
+    each_run(lambda leaf: leaf.edit("metadata", changes))(tree)
+    each_run(lambda leaf: leaf.edit("config.json", {"/runtime_seconds": None}))(tree)
+    assert [f.rule for f in found(tree)] == ["5.3.2"]  # the note on the recall
 
 
 def test_the_recall_is_reported_once_as_not_enforced(tmp_path: Path) -> None:
