@@ -538,7 +538,7 @@ def test_a_pruned_verdict_is_one_remark(tmp_path: Path, edition: str) -> None:
     tree = complete(tmp_path / "t")
     tree.runs[0].write("result_verdict.json", "PRUNED BY STAFF\n")
     remarks = [f.message for f in found(tree, edition) if f.outcome == "undetermined"]
-    assert len(remarks) == (0 if edition == "3.0-as-published" else 1)
+    assert len(remarks) == 1
 
 
 def test_a_run_of_a_number_of_queries_needs_no_duration(tmp_path: Path) -> None:
