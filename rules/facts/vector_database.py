@@ -11,12 +11,14 @@ Stated = Literal["stated", "missing", "unusable", "no_file"]
 
 
 class Claim(Record):
-    """A value of a fact that several files state; ``chosen`` is the value that rules use."""
+    """A value of a fact that several files state, beside that of the first source."""
 
     place: str = fact("Where it stands; several places are separated by commas.", known=Known.RUN)
     name: str = fact("What is stated.", known=Known.RUN)
     value: str = fact("Value there.", known=Known.RUN)
-    chosen: str = fact("Value that rules use, from the first source that states it.", known=Known.RUN)
+    chosen: str = fact("Value of the first source that states it.", known=Known.RUN)
+    chosen_at: str = fact("Where that stands; several places are separated by commas.", known=Known.RUN)
+    cause: str = fact("Cause id of the absence of a fact whose sources differ.", known=Known.RUN)
 
 
 class Metric(Record):
@@ -74,11 +76,15 @@ class VectorDatabaseRun(FactModel):
     directory_index: Fact[str] = fact("Name of the index directory that holds the leaf.", known=Known.RUN)
     collection: Fact[str] = fact("Collection that was queried.", known=Known.PLAN)
     metric: Fact[str] = fact("Distance metric of the search, upper case.", known=Known.PLAN)
+    search_claims: Fact[list[Claim]] = fact(
+        "What each file says of the collection that was queried, and of the metric.", known=Known.RUN
+    )
     rows: Fact[Int] = fact("Vectors in the collection.", known=Known.PLAN, unit="vectors")
     dimension: Fact[Int] = fact("Dimension of the collection's vectors.", known=Known.PLAN)
     scale: Fact[str] = fact("Vectors x dimension as one text, e.g. '1000000 x 1536'.", known=Known.PLAN)
     scale_claims: Fact[list[Claim]] = fact("What each file says of the vectors and their dimension.", known=Known.RUN)
     query_dimension: Fact[Int] = fact("Dimension of the generated query vectors.", known=Known.PLAN)
+    query_dimension_claims: Fact[list[Claim]] = fact("What each file says of that dimension.", known=Known.RUN)
     results_from: Fact[Literal["summary", "native", "none"]] = fact(
         "Where the results stand: summary.json, only the benchmark's own statistics, or nowhere.", known=Known.RUN
     )
@@ -103,7 +109,7 @@ class VectorDatabaseRun(FactModel):
     runtime_asked: Fact[Float] = fact("Duration asked for (--runtime).", known=Known.PLAN, unit="s")
     queries_asked: Fact[Int] = fact("Queries asked for (--queries).", known=Known.PLAN, unit="queries")
     both_bounds: Fact[bool] = fact("Both a duration and a number of queries were asked for.", known=Known.PLAN)
-    config_name: Fact[str] = fact("Configuration that was chosen; 'default' where none was.", known=Known.PLAN)
+    configs: Fact[list[str]] = fact("Names of the configuration files that were chosen.", known=Known.PLAN)
     parameters: Fact[list[RunParameter]] = fact(
         "Recorded parameters that have a default which CLOSED keeps.", known=Known.PLAN
     )
@@ -166,18 +172,27 @@ class VectorDatabaseWorkload(FactModel):
     )
     loads: Fact[Int] = fact("Leaves of datagen.", known=Known.RUN, unit="leaves")
     declared: Fact[Int] = fact("Vectors that were to be loaded.", known=Known.PLAN, unit="vectors")
+    declared_claims: Fact[list[Claim]] = fact("What each file says of the vectors to be loaded.", known=Known.RUN)
     inserted: Fact[Int] = fact("Vectors that the load inserted.", known=Known.RUN, unit="vectors")
     inserted_claims: Fact[list[Claim]] = fact("What each file says of the vectors inserted.", known=Known.RUN)
     load_partial: Fact[bool] = fact("A rank of the load is missing or failed.", known=Known.RUN)
     rows: Fact[Int] = fact("Vectors in the queried collection (the fewest over the runs).", known=Known.RUN)
     load_dimension: Fact[Int] = fact("Dimension of the vectors loaded.", known=Known.PLAN)
+    load_dimension_claims: Fact[list[Claim]] = fact("What each file says of that dimension.", known=Known.RUN)
     load_index: Fact[str] = fact("Index type that the load built, upper case.", known=Known.PLAN)
     load_metric: Fact[str] = fact("Distance metric of the index built, upper case.", known=Known.PLAN)
     load_collection: Fact[str] = fact("Collection that was loaded.", known=Known.PLAN)
+    build_claims: Fact[list[Claim]] = fact(
+        "What each file of the load says of the collection, its index type and metric.", known=Known.RUN
+    )
     load_image: Fact[str] = fact("Hash of the load's code image.", known=Known.RUN)
     load_parameters: Fact[list[RunParameter]] = fact(
         "Recorded parameters of the load that have a default which CLOSED keeps.", known=Known.PLAN
     )
+    load_configs: Fact[list[str]] = fact(
+        "Names of the configuration files that were chosen for the load.", known=Known.PLAN
+    )
+    load_overrides: Fact[list[Override]] = fact("Keys of the overrides that the load recorded.", known=Known.PLAN)
     index_build: Fact[Literal["complete", "incomplete", "unrecorded"]] = fact(
         "What the record of the load says of the index build.", known=Known.RUN
     )

@@ -11,21 +11,23 @@ from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived import vector_database as derived
 from rules.facts import Absence, FactSheet, Reason, Source
-from rules.facts.vector_database import VectorDatabaseRun, VectorDatabaseWorkload
+from rules.facts.vector_database import Claim, VectorDatabaseRun, VectorDatabaseWorkload
 
 from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
-from .common import leaf_file, put
-from .vector_database_files import LoadDocuments, best_of
-from .vector_database_run import claims, fixed_parameters
+from .common import leaf_file, mapped, put
+from .vector_database_files import LoadDocuments, best_of, claims, compared
+from .vector_database_run import configs, fixed_parameters, overrides
 from .vector_database_run import read_run as read_run_leaf
 
 LOAD = "datagen"
 """The command whose leaves record how the collection was loaded and indexed."""
 
 _LOAD_FACTS = (
-    "declared", "inserted", "inserted_claims", "load_partial", "load_dimension", "load_index", "load_metric",
-    "load_collection", "load_image", "load_parameters", "index_build", "compaction_wanted", "compacted", "lead_seconds",
+    "declared", "declared_claims", "inserted", "inserted_claims", "load_partial", "load_dimension",
+    "load_dimension_claims", "load_index", "load_metric", "load_collection", "build_claims", "load_image",
+    "load_parameters", "load_configs", "load_overrides", "index_build", "compaction_wanted", "compacted",
+    "lead_seconds",
 )  # fmt: skip
 
 
@@ -64,7 +66,7 @@ class _WorkloadReader:
         self.loads = loads
         self.first_run = min((time for leaf in runs if (time := layout.leaf_time(leaf.name))), default=None)
         self.load = self._chosen_load()
-        declared = _declared(self.load) if self.load else None
+        declared = _declared(self.load)[0] if self.load else None
         self.runs: list[VectorDatabaseRun] = []
         self.remarks: list[str] = []
         for leaf in runs:
@@ -121,7 +123,10 @@ class _WorkloadReader:
                 return Absence(f"key:{path}#{what}", Reason.KEY_ABSENT, path, detail=f"it does not tell the {what}")
             return Reading(clean(value) if isinstance(value, str) else value, load.log.source)
 
-        put(self.sheet, "declared", _declared(load))
+        here = Source(load.path)
+        declared, declared_claims = _declared(load)
+        put(self.sheet, "declared", declared)
+        self.sheet.put("declared_claims", declared_claims, here)
         sources = [
             ("inserted vectors", summary.int("/inserted_vectors")),
             ("inserted vectors", load.statistics.int("/inserted_vectors")),
@@ -130,50 +135,63 @@ class _WorkloadReader:
         inserted = best_of(*(found for _, found in sources), logged(log.indexed, "rows indexed"))
         put(self.sheet, "inserted", _recorded(load, "inserted", inserted))
         stated = [(str(found.source), str(found.value)) for _, found in sources if isinstance(found, Reading)]
-        self.sheet.put("inserted_claims", claims("inserted vectors", stated), Source(load.path))
-        self.sheet.put("load_partial", any(map(_is_partial, (load.statistics, summary))), Source(load.path))
-        dimension = best_of(
+        self.sheet.put("inserted_claims", claims(load.path, "inserted vectors", stated), here)
+        self.sheet.put("load_partial", any(map(_is_partial, (load.statistics, summary))), here)
+        dimension, dimension_claims = compared(
+            load.path,
+            "dimension",
             summary.int("/dimension"),
             metadata.int("/dimension"),
             metadata.int("/args/dimension"),
-            logged(log.dimension, "dimension"),
+            *(logged(value, "dimension") for value in log.dimensions or (0,)),
         )
         put(self.sheet, "load_dimension", _recorded(load, "load_dimension", dimension))
-        index = best_of(
+        self.sheet.put("load_dimension_claims", dimension_claims, here)
+        indexes = (
             logged(log.index, "index type"),
             metadata.text("/index_type"),
             metadata.text("/args/index_type"),
             summary.text("/index_type"),
             metadata.text("/vdb_index"),
         )
-        put(self.sheet, "load_index", _recorded(load, "load_index", _upper(index)))
-        metric = best_of(
+        index, index_claims = compared(load.path, "index", *(mapped(found, str.upper) for found in indexes))
+        put(self.sheet, "load_index", _recorded(load, "load_index", index))
+        metrics = (
             logged(log.metric, "metric"),
             metadata.text("/metric_type"),
             metadata.text("/args/metric_type"),
-            metadata.text("/parameters/index/metric_type"),
         )
-        put(self.sheet, "load_metric", _recorded(load, "load_metric", _upper(metric)))
-        collection = best_of(
+        metric, metric_claims = compared(load.path, "metric", *(mapped(found, str.upper) for found in metrics))
+        if not metric_claims:  # of the configuration, which the command line may have changed
+            metric = best_of(metric, mapped(metadata.text("/parameters/index/metric_type"), str.upper))
+        put(self.sheet, "load_metric", _recorded(load, "load_metric", metric))
+        collection, collection_claims = compared(
+            load.path,
+            "collection",
             logged(log.collection, "collection"),
             metadata.text("/collection"),
             metadata.text("/args/collection"),
             metadata.text("/override_parameters/dataset.collection_name"),
         )
         put(self.sheet, "load_collection", _recorded(load, "load_collection", collection))
+        self.sheet.put("build_claims", index_claims + metric_claims + collection_claims, here)
         put(self.sheet, "load_image", load.image)
         parameters = fixed_parameters([(metadata, ""), (metadata, "/args")])
-        if metadata.ok:
-            self.sheet.put("load_parameters", parameters, metadata.source())
-        else:
-            self.sheet.put("load_parameters", metadata.absence())
+        for name, value in (("load_parameters", parameters), ("load_configs", configs(metadata))):
+            if metadata.ok:
+                self.sheet.put(name, value, metadata.source())
+            else:
+                self.sheet.put(name, metadata.absence())
+        put(self.sheet, "load_overrides", _recorded(load, "load_overrides", overrides(metadata)))
         self._build(load)
         self._lead(load)
         files = [leaf_file(document, role, load.path) for document, role in load.all()]
-        self.sheet.put("files", files, Source(load.path))
+        self.sheet.put("files", files, here)
 
     def _build(self, load: LoadDocuments) -> None:
-        """What is recorded of the index build. A build time in the summary shows that it ended.
+        """What is recorded of the index build: that it was requested, of which index, and that it ended.
+
+        A build time in the summary shows all of that.
 
         Where the vectors inserted are not recorded for want of the logs either, that is the one cause.
         """
@@ -194,7 +212,8 @@ class _WorkloadReader:
             self.sheet.put("index_build", state, source)
             self.sheet.put("compacted", load.not_recorded("compacted", "no log line on the index build is there"))
         else:
-            self.sheet.put("index_build", "complete" if log.finished else "incomplete", text.source)
+            shown = "complete" if log.index or timed else "unrecorded"
+            self.sheet.put("index_build", shown if log.finished else "incomplete", text.source)
             self.sheet.put("compacted", log.compacted, text.source)
         self.sheet.put("compaction_wanted", *_compaction(load.metadata))
 
@@ -239,7 +258,9 @@ class _WorkloadReader:
         self.sheet.put("collections", collections, here)
         loaded = self.sheet.get("load_collection")
         other = not isinstance(loaded, Absence) and any(name != loaded for name in collections)
-        self.sheet.put("other_collection", other, here)
+        named = (loaded, *(run.collection for run in self.runs))
+        disputed = (name for name in named if isinstance(name, Absence) and name.reason is Reason.UNREADABLE)
+        self.sheet.put("other_collection", other or next(disputed, False), here)
         images = derived.distinct(known("image"))
         self.sheet.put("images", images if images else unknown("image"), here)
         self.sheet.put("runtimes", sorted(set(known("runtime_asked"))), here)
@@ -249,20 +270,22 @@ def _time(found: Found[datetime]) -> datetime | None:
     return found.value if isinstance(found, Reading) else None
 
 
-def _declared(load: LoadDocuments) -> Found[int]:
+def _declared(load: LoadDocuments) -> tuple[Found[int], list[Claim]]:
     """How many vectors were to be loaded."""
     metadata = load.metadata
-    return best_of(load.summary.int("/num_vectors"), metadata.int("/num_vectors"), metadata.int("/args/num_vectors"))
+    return compared(
+        load.path,
+        "declared vectors",
+        load.summary.int("/num_vectors"),
+        metadata.int("/num_vectors"),
+        metadata.int("/args/num_vectors"),
+    )
 
 
 def _recorded(load: LoadDocuments, name: str, found: Found[Any]) -> Found[Any]:
     if isinstance(found, Absence) and found.reason in (Reason.KEY_ABSENT, Reason.MISSING_FILE):
         return load.not_recorded(name, f"no file of the load states it ({found.place})")
     return found
-
-
-def _upper(found: Found[str]) -> Found[str]:
-    return found.map(str.upper) if isinstance(found, Reading) else found
 
 
 def _is_partial(document: Document) -> bool:

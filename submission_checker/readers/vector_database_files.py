@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived.vector_database import Batch
 from rules.facts import Absence, Reason
+from rules.facts.vector_database import Claim
 
 from ..leaf import Leaf
 from .code_pointer import read_pointer
@@ -129,7 +130,7 @@ class RunDocuments(LeafDocuments):
             if printed is not None:
                 path = self.log.source.path
                 found.append(Document(path, "ok", f"file:{path}", data=printed))
-        return found
+        return [document for document in found if not _only_error(document)]
 
     @cached_property
     def run_log(self) -> RunLog:
@@ -200,6 +201,11 @@ class LoadDocuments(LeafDocuments):
         yield from self.logs_read()
 
 
+def _only_error(statistics: Document) -> bool:
+    """Whether the benchmark had no results and wrote an error in their place."""
+    return statistics.has("/error") and not statistics.has("/total_queries")
+
+
 def best_of(*found: Found[T], strict: bool = False) -> Found[T]:
     """The first value. Where there is none: why the fact is not known, the reason that leaves most open first.
 
@@ -218,3 +224,34 @@ def best_of(*found: Found[T], strict: bool = False) -> Found[T]:
             if absence.reason in reasons:
                 return absence
     return absences[0]
+
+
+def claims(path: str, name: str, stated: Sequence[tuple[str, str]]) -> list[Claim]:
+    """The different values with the places that state them, those of the first source first."""
+    places: dict[str, list[str]] = {}
+    for place, value in stated:
+        places.setdefault(value, []).append(place)
+    at = {value: ", ".join(found) for value, found in places.items()}
+    return [
+        Claim(
+            place=place,
+            name=name,
+            value=value,
+            chosen=stated[0][1],
+            chosen_at=at[stated[0][1]],
+            cause=f"differs:{path}:{name}",
+        )
+        for value, place in at.items()
+    ]
+
+
+def compared(path: str, name: str, *found: Found[T]) -> tuple[Found[T], list[Claim]]:
+    """What the first source says, and what each of them does. Where they differ, nothing rests on it: it is absent."""
+    stated = [item for item in found if isinstance(item, Reading) and item.value != ""]
+    if not stated:
+        return best_of(*found), []
+    items = claims(path, name, [(str(item.source), str(item.value)) for item in stated])
+    if len(items) == 1:
+        return stated[0], items
+    said = ", ".join(f"{item.place} says {item.value}" for item in items)
+    return Absence(items[0].cause, Reason.UNREADABLE, path, detail=f"for the {name} {said}"), items

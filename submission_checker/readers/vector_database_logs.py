@@ -26,7 +26,8 @@ _QUERIES = re.compile(r"Generating [0-9,]+ query vectors \(dim=([0-9]{1,9})\b")
 _FLAT = re.compile(r"FLAT collection '[^']*' (?:already exists )?with ([0-9,]{1,24}) vectors")
 _CONTENT = "passed the content check"
 
-_CREATED = re.compile(r"Created collection '([^']*)' with ([0-9]{1,9}) dimensions")
+_CREATED = re.compile(r"Created collection '([^']*)'")
+_DIMENSIONS = re.compile(r" with ([0-9]{1,9}) dimensions\b")
 _INDEX_STARTED = re.compile(r"Creating index with parameters:(.*)")
 _INSERTED = re.compile(r"Inserted ([0-9,]{1,24}) vectors in")
 _PROGRESS = re.compile(r"\(([0-9,]{1,24})/[0-9,]{1,24} rows\)")
@@ -74,7 +75,8 @@ class LoadLog:
     """What the logs of a load say."""
 
     collection: str = ""
-    dimension: int = 0
+    dimensions: tuple[int, ...] = ()
+    """Different dimensions, of the collection created and of the vectors generated."""
     index: str = ""
     metric: str = ""
     inserted: int | None = None
@@ -89,13 +91,12 @@ class LoadLog:
 
 def read_load_log(text: str) -> LoadLog:
     """The facts of a load's logs. ``Inserted batch k/n`` lines are progress and are not counted."""
-    created = _CREATED.search(text)
     parameters = "\n".join(match[1] for match in _INDEX_STARTED.finditer(text))
     inserted = [_number(match[1]) for match in _INSERTED.finditer(text)]
     progress = [_number(match[1]) for match in _PROGRESS.finditer(text)]
     return LoadLog(
-        collection=created[1] if created else "",
-        dimension=int(created[2]) if created else 0,
+        collection=_first(_CREATED, text),
+        dimensions=tuple(dict.fromkeys(int(match[1]) for match in _DIMENSIONS.finditer(text))),
         index=_first(_INDEX, parameters),
         metric=_first(_METRIC, parameters),
         inserted=sum(inserted) if inserted and sum(inserted) < 10**18 else None,

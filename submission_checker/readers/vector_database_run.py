@@ -13,19 +13,20 @@ from rules.derived import vector_database as derived
 from rules.derived.checkpointing import canonical, flatten
 from rules.derived.locations import normal_path
 from rules.facts import Absence, FactSheet, Reason, Source
-from rules.facts.vector_database import Claim, Metric, Override, Recomputed, RunParameter, Stated, VectorDatabaseRun
+from rules.facts.vector_database import Metric, Override, Recomputed, RunParameter, Stated, VectorDatabaseRun
 
 from ..leaf import Leaf
 from .checkpointing import division_of
 from .code_pointer import hash_of
 from .common import as_api, leaf_file, mapped, put, put_location, stated_path
-from .vector_database_files import RunDocuments, best_of
+from .vector_database_files import RunDocuments, best_of, claims, compared
 
 METRICS = ("throughput_qps", "mean_latency_ms", "p95_latency_ms", "p99_latency_ms", "p999_latency_ms")
 """Numbers that a run reports (5.3.4), by their key in summary.json and in the benchmark's statistics."""
 MAX_OVERRIDES = 2000
 NOT_RECOMPUTED = "the latencies were not recomputed from the logged batches (X5.2): the tables are too large"
 _ROOTS = ("/args/storage_root", "/args/data_dir", "/args/vdb_data_path", "/override_parameters/storage.storage_root")
+_CONFIGS = ("/args/config", "/vectordb_config", "/args/config_file", "/vectordb_config_file")
 _OPTIONS = ("storage_root", "storage_type")
 """Arguments that came with the option to name the storage path."""
 
@@ -68,12 +69,22 @@ def _written(value: Any) -> str:
     return "" if value in ("", [], {}) else clean(canonical(value))
 
 
-def claims(name: str, stated: Sequence[tuple[str, str]]) -> list[Claim]:
-    """The different values with the places that state them, the chosen one first."""
-    places: dict[str, list[str]] = {}
-    for place, value in stated:
-        places.setdefault(value, []).append(place)
-    return [Claim(place=", ".join(at), name=name, value=value, chosen=stated[0][1]) for value, at in places.items()]
+def configs(metadata: Document) -> list[str]:
+    """The configuration files that a leaf names, by their names without directory and suffix, in lower case."""
+    stated = [metadata.text(pointer) for pointer in _CONFIGS]
+    names = [found.value.lower().rpartition("/")[2] for found in stated if isinstance(found, Reading) and found.value]
+    return derived.distinct(name.removesuffix(".yaml") for name in names)
+
+
+def overrides(metadata: Document) -> Found[list[Override]]:
+    """The recorded overrides, as dotted keys."""
+    found = metadata.mapping("/override_parameters")
+    if isinstance(found, Absence):
+        return found
+    flat = flatten(found.value)
+    if len(flat) > MAX_OVERRIDES:
+        return metadata.invalid("/override_parameters", f"it has {len(flat)} keys")
+    return found.map(lambda _: [Override(name=clean(k), value=clean(canonical(v))) for k, v in flat.items()])
 
 
 class _RunReader:
@@ -95,11 +106,11 @@ class _RunReader:
         self._collection()
         self._results()
         self._recall()
+        self._ranks()
         self._recomputed()
         self._command()
         self._storage()
         self._ground_truth()
-        self._ranks()
         put(self.sheet, "image", self.files.image)
         validated = self.metadata.text("/args/_validated_pool_hash")
         put(self.sheet, "validated_image", self._recorded("validated_image", mapped(validated, hash_of)))
@@ -173,12 +184,14 @@ class _RunReader:
             self.sheet.put(f"{name}_claims", absent)
             return
         self.sheet.put(name, stated[0][1], stated[0][2])
-        items = claims(name, [(place, value) for place, value, _ in stated])
+        items = claims(self.path, name, [(place, value) for place, value, _ in stated])
         self.sheet.put(f"{name}_claims", items, stated[0][2])
 
     def _collection(self) -> None:
         log, config, metadata = self.files.run_log, self.files.config, self.metadata
-        collection = best_of(
+        collection, collection_claims = compared(
+            self.path,
+            "collection",
             self._of_log(log.collection, "COLLECTION INFORMATION"),
             config.text("/collection_name"),
             metadata.text("/collection"),
@@ -186,39 +199,45 @@ class _RunReader:
             metadata.text("/override_parameters/dataset.collection_name"),
         )
         self._put("collection", self._recorded("collection", collection))
-        metric = best_of(
+        metrics = (
             config.text("/metric_type"),
             config.text("/search_params/metric_type"),
             self._of_log(log.metric, "COLLECTION INFORMATION"),
             metadata.text("/metric_type"),
-            metadata.text("/parameters/index/metric_type"),
         )
-        self._put("metric", self._recorded("metric", mapped(metric, str.upper)))
+        metric, metric_claims = compared(self.path, "metric", *(mapped(found, str.upper) for found in metrics))
+        if not metric_claims:  # of the configuration, which the command line may have changed
+            metric = best_of(metric, mapped(metadata.text("/parameters/index/metric_type"), str.upper))
+        self._put("metric", self._recorded("metric", metric))
+        self.sheet.put("search_claims", collection_claims + metric_claims, Source(self.path))
         logged = [self._of_log(value, "row_count") for value in log.rows or (0,)]
         vectors = self.summary.int("/num_vectors")
         fallbacks = [self.files.verdict.int("/flat_setup/total_vectors"), *([self.declared] if self.declared else [])]
         rows = self._recorded("rows", best_of(*logged, vectors, *fallbacks))
         logged_dimensions = [self._of_log(value, "dimension") for value in log.dimensions or (0,)]
         stated = self.summary.int("/dimension")
-        query = best_of(
+        query, query_claims = compared(
+            self.path,
+            "dimension of the queries",
             self._of_log(log.query_dimension, "line 'Generating ... query vectors'"),
             config.int("/vector_dim"),
             metadata.int("/vector_dim"),
             metadata.int("/args/vector_dim"),
         )
-        dimension = self._recorded("dimension", best_of(stated, *logged_dimensions, query))
+        dimension, dimension_claims = compared(self.path, "dimension", stated, *logged_dimensions)
+        if not dimension_claims:
+            dimension = best_of(dimension, query)
+        dimension = self._recorded("dimension", dimension)
         self._put("rows", rows)
         self._put("dimension", dimension)
         self._put("query_dimension", self._recorded("query_dimension", query))
+        self.sheet.put("query_dimension_claims", query_claims, Source(self.path))
         if isinstance(rows, Absence) or isinstance(dimension, Absence):
             self.sheet.put("scale", rows if isinstance(rows, Absence) else dimension)
         else:
             self.sheet.put("scale", derived.scale(rows.value, dimension.value), rows.source)
-        items = []
-        for name, found in (("vectors", [*logged, vectors]), ("dimension", [stated, *logged_dimensions])):
-            readings = [item for item in found if isinstance(item, Reading)]
-            items += claims(name, [(str(item.source), str(item.value)) for item in readings])
-        self.sheet.put("scale_claims", items, Source(self.path))
+        _, vectors_claims = compared(self.path, "vectors", *logged, vectors)
+        self.sheet.put("scale_claims", vectors_claims + dimension_claims, Source(self.path))
 
     # Numbers
 
@@ -304,8 +323,7 @@ class _RunReader:
 
     def _recall(self) -> None:
         """5.3.2: a number, or a map whose mean it is; from the summary or any file of the benchmark."""
-        maps = [(document, "/recall") for document in self.results]
-        maps += [(self.files.recall, ""), (self.files.verdict, "/recall_summary")]
+        maps = [*((document, "/recall") for document in self.results), *self._recall_files]
         found = best_of(*(_recall_in(document, at) for document, at in maps), strict=True)
         self._put("recall", found)
         largest = best_of(*(document.float(f"{at}/max_recall") for document, at in maps))
@@ -313,6 +331,11 @@ class _RunReader:
         queries = best_of(*(document.int(f"{at}/num_queries_evaluated") for document, at in maps))
         evaluated = best_of(queries, self.files.verdict.int("/num_queries_evaluated"))
         self._put("recall_queries", self._recorded("recall_queries", evaluated))
+
+    @property
+    def _recall_files(self) -> list[tuple[Document, str]]:
+        """The files that are about the recall alone, and where they state it."""
+        return [(self.files.recall, ""), (self.files.verdict, "/recall_summary")]
 
     def _recomputed(self) -> None:
         """X5.2: each reported number beside the reading that differs most from it."""
@@ -347,6 +370,11 @@ class _RunReader:
         others = [document for document in self.files.native if document.ok]
         if self.summary.ok and others:
             compare("results", dict(self._numbers_of(others[0], claimed)), others[0].path)
+        if self.sheet.get("mpi") is False:  # else they are one rank's, and what is reported is that of all
+            for document, at in self._recall_files:
+                found = _recall_in(document, at)
+                if isinstance(found, Reading):
+                    compare("results", {"recall": found.value}, document.path)
         parts = self._rank_parts()
         compare("results", derived.rank_totals(parts), f"the sum over {len(parts)} ranks")
         batches, tables = self.files.batches()
@@ -387,15 +415,13 @@ class _RunReader:
         else:
             counted = isinstance(queries, Reading) and not isinstance(runtime, Reading)
             self._of_metadata("mode", "query_count" if counted else "timed")
-        chosen = best_of(metadata.text("/args/config"), metadata.text("/vectordb_config"))
-        name = chosen.value.lower() if isinstance(chosen, Reading) and chosen.value else "default"
-        self._of_metadata("config_name", name.removesuffix(".yaml"))
+        self._of_metadata("configs", configs(metadata))
         places = [(config, ""), (metadata, ""), (metadata, "/args")]
         if metadata.ok or config.ok:
             self.sheet.put("parameters", fixed_parameters(places), Source(self.path))
         else:
             self.sheet.put("parameters", metadata.absence())
-        self._put("overrides", self._overrides())
+        self._put("overrides", self._recorded("overrides", overrides(metadata)))
 
     def _of_metadata(self, name: str, value: Any) -> None:
         """A fact that the metadata would state otherwise; unknown without them."""
@@ -403,15 +429,6 @@ class _RunReader:
             self.sheet.put(name, value, self.metadata.source("/args"))
         else:
             self.sheet.put(name, self.metadata.absence("/args"))
-
-    def _overrides(self) -> Found[list[Override]]:
-        found = self.metadata.mapping("/override_parameters")
-        if isinstance(found, Absence):
-            return self._recorded("overrides", found)
-        flat = flatten(found.value)
-        if len(flat) > MAX_OVERRIDES:
-            return self.metadata.invalid("/override_parameters", f"it has {len(flat)} keys")
-        return found.map(lambda _: [Override(name=clean(k), value=clean(canonical(v))) for k, v in flat.items()])
 
     # Storage
 

@@ -57,7 +57,9 @@ def no_root(leaf: Leaf) -> None:
 
 def other_collection(tree: Tree) -> None:
     tree.loads[0].replace(LOAD_LOG, "'bench_1m'", "'bench_s1'")
-    tree.loads[0].edit("metadata", {"/collection": "bench_s1", "/invocation_end_time": DELETE})
+    tree.loads[0].edit(
+        "metadata", {"/collection": "bench_s1", "/args/collection": "bench_s1", "/invocation_end_time": DELETE}
+    )
 
 
 def edit_ranks(changes: dict[str, object]) -> Spoil:
@@ -111,7 +113,8 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
         {"5.1.2 error": 1},
     ),
     "loaded with another dimension": (
-        both(edit_load("metadata", {"/dimension": 768})),
+        both(edit_load("metadata", {"/dimension": 768}),
+             lambda tree: tree.loads[0].replace(LOAD_LOG, "with 1536 dimensions", "with 768 dimensions")),
         {"5.1.2 error": 5},
     ),
     "one vector short": (
@@ -148,6 +151,13 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
             "Progress: (663,340/1,000,000 rows) | Pending rows: 336,660\n"),
         {"5.2.2 error": 1},
     ),
+    "the log does not tell of which index": (
+        lambda tree: tree.loads[0].replace(LOAD_LOG, "Creating index with parameters", "Index"), {"5.2.2 warning": 1}),
+    "the log does not tell of which index, the summary for how long it was built": (
+        lambda tree: (
+            tree.loads[0].replace(LOAD_LOG, "Creating index with parameters", "Index"),
+            tree.loads[0].write("summary.json", {"num_vectors": 1000000, "index_build_seconds": 1200.5}))[0],
+        {}),
     "not compacted": (
         lambda tree: tree.loads[0].replace(
             LOAD_LOG, "compacted successfully", "compaction started"),
@@ -163,7 +173,8 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
     "the load overlaps the first run": (
         edit_load("metadata", {"/invocation_end_time": "2026-07-21T10:22:40"}), {"5.2.2 error": 1}),
     "another index loaded": (
-        lambda tree: tree.loads[0].replace(LOAD_LOG, "DISKANN", "HNSW"),
+        both(lambda tree: tree.loads[0].replace(LOAD_LOG, "DISKANN", "HNSW"),
+             edit_load("metadata", {"/index_type": "HNSW", "/vdb_index": "HNSW"})),
         {"5.2.2 error": 1},
     ),
     "another metric loaded": (
@@ -186,12 +197,13 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
     "recall of zero": (
         both(edit("summary.json", {"/recall": 0.0}),
              edit("statistics.json", {"/recall/mean_recall": 0.0, "/recall/max_recall": 0.0}),
-             edit("recall_stats.json", {"/max_recall": 0.0})),
+             edit("recall_stats.json", {"/mean_recall": 0.0, "/max_recall": 0.0})),
         {"5.3.2 error": 1},
     ),
     "recall of no query": (edit("statistics.json", {"/recall/num_queries_evaluated": 0}), {"5.3.2 error": 1}),
     "recall above one": (
-        both(edit("summary.json", {"/recall": 52.0}), edit("statistics.json", {"/recall/mean_recall": 52.0})),
+        both(edit("summary.json", {"/recall": 52.0}), edit("statistics.json", {"/recall/mean_recall": 52.0}),
+             edit("recall_stats.json", {"/mean_recall": 52.0})),
         {"5.3.2 error": 1}),
     "no queries": (
         both(edit("summary.json", {"/query_count": 0, "/throughput_qps": 0.0}),
@@ -254,6 +266,13 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
         both(lambda tree: tree.describe("object"),
              each_run(lambda leaf: leaf.edit("metadata", {"/args/data_access_protocol": "object"}))),
         {"5.5.1 error": 1}),
+    "object API whose summary and arguments name different storage": (
+        both(lambda tree: tree.describe("object"),
+             each_run(lambda leaf: (leaf.edit("metadata", {"/args/data_access_protocol": "object"}),
+                                    leaf.edit("summary.json", {"/database/storage_backend": "s3"}))[0])),
+        {"5.5.1 error": 1}),
+    "file API on a disk of a database with its own object store": (
+        edit("summary.json", {"/database/storage_backend": "minio"}), {}),
     "object API without a storage path": (
         both(lambda tree: tree.describe("object"), each_run(no_root),
              each_run(lambda leaf: leaf.edit(
@@ -290,11 +309,110 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
     "free parameters overridden": (
         edit("metadata", {"/override_parameters": {"index.index_type": "DISKANN", "index.max_degree": 32}}), {}),
     "sweep": (edit("metadata", {"/benchmark_mode": "sweep"}), {"5.6.4 error": 1}),
+    "overrides of the load": (
+        edit_load("metadata", {"/override_parameters": {"database.host": "10.0.0.1", "dataset.seed": 7}}),
+        {"5.6.4 error": 2}),
+    "free parameters of the load overridden": (
+        edit_load("metadata", {"/override_parameters": {"dataset": {"chunk_size": 5000, "num_shards": 4}}}), {}),
     "own configuration": (edit("metadata", {"/args/config": "mine.yaml"}), {"5.6.4 warning": 1}),
+    "own configuration file": (
+        edit("metadata", {"/args/config_file": "/home/user/mine.yaml"}), {"5.6.4 warning": 1}),
+    "own configuration file beside the default": (
+        edit("metadata", {"/vectordb_config": "default", "/vectordb_config_file": "conf/mine.yaml"}),
+        {"5.6.4 warning": 1}),
+    "the shipped configuration by its path": (
+        edit("metadata", {"/args/config_file": None, "/vectordb_config_file": "/opt/tool/configs/10M.yaml"}), {}),
+    "own configuration of the load": (edit_load("metadata", {"/args/config": "mine"}), {"5.6.4 warning": 1}),
     "no metadata": (lambda tree: tree.runs[0].remove("metadata"), {}),  # LEAF-01 reports it
     "a damaged summary": (lambda tree: tree.runs[0].write("summary.json", "{"), {"X5.3 error": 1}),
     "damaged recall": (lambda tree: tree.runs[0].write("recall_stats.json", "{"), {"X5.3 warning": 1}),
 }  # fmt: skip
+
+
+def tell_load(changes: dict[str, object]) -> Spoil:
+    """A summary of the load that says something else."""
+    said = {"num_vectors": 1000000, "inserted_vectors": 1000000, "dimension": 1536, "index_type": "DISKANN"}
+    return lambda tree: tree.loads[0].write("summary.json", {**said, **changes})
+
+
+def one_dimension_less(tree: Tree) -> None:
+    """No summary and no log names the dimension of the collection, so that it is the queries' one."""
+    tree.runs[0].edit("summary.json", {"/dimension": DELETE})
+    tree.runs[0].edit("config.json", {"/vector_dim": 768})
+    tree.runs[0].remove(RUN_LOG)
+
+
+DIFFERING: dict[str, tuple[Spoil, tuple[str, str], tuple[str, str]]] = {
+    "dimension of the load: log and metadata": (
+        lambda tree: tree.loads[0].replace(LOAD_LOG, "with 1536 dimensions", "with 768 dimensions"),
+        ("5.1.2", "load_agreed"), ("metadata.json#/dimension says 1536", LOAD_LOG + " says 768")),
+    "dimension of the load: two lines of the log": (
+        lambda tree: tree.loads[0].replace(LOAD_LOG, "with 1536 dimensions and", "with 768 dimensions and"),
+        ("5.1.2", "load_agreed"), ("metadata.json#/dimension", LOAD_LOG + " says 768")),
+    "dimension of the load: summary and metadata": (
+        tell_load({"dimension": 768}),
+        ("5.1.2", "load_agreed"), ("summary.json#/dimension says 768", "metadata.json#/dimension")),
+    "dimension of the queries: config.json and log": (
+        edit("config.json", {"/vector_dim": 768}),
+        ("5.1.2", "agreed"), (RUN_LOG, "config.json#/vector_dim says 768")),
+    "dimension of the queries: metadata and log": (
+        edit("metadata", {"/vector_dim": 768}),
+        ("5.1.2", "agreed"), (RUN_LOG, "metadata.json#/vector_dim says 768")),
+    "dimension of the queries, the only one": (
+        one_dimension_less,
+        ("5.1.2", "agreed"), ("config.json#/vector_dim says 768", "metadata.json#/vector_dim says 1536")),
+    "dimension of the collection: summary and log": (
+        edit("summary.json", {"/dimension": 768}),
+        ("5.1.1", "agreed"), ("summary.json#/dimension says 768", RUN_LOG + " says 1536")),
+    "vectors declared": (
+        both(tell_load({}), edit_load("metadata", {"/num_vectors": 10000000})),
+        ("5.2.1", "declared"), ("summary.json#/num_vectors says 1000000", "metadata.json#/num_vectors says 10000000")),
+    "index of the load": (
+        edit_load("metadata", {"/index_type": "HNSW"}),
+        ("5.2.2", "load_agreed"), (LOAD_LOG, "metadata.json#/index_type says HNSW")),
+    "metric of the load": (
+        edit_load("metadata", {"/metric_type": "L2"}),
+        ("5.2.2", "load_agreed"), (LOAD_LOG + " says COSINE", "metadata.json#/metric_type says L2")),
+    "collection of the load": (
+        edit_load("metadata", {"/collection": "bench_s1"}),
+        ("5.2.2", "load_agreed"), (LOAD_LOG, "metadata.json#/collection says bench_s1")),
+    "collection of a run": (
+        edit("config.json", {"/collection_name": "bench_s1"}),
+        ("5.2.2", "agreed"), (RUN_LOG, "config.json#/collection_name says bench_s1")),
+    "metric of a run": (
+        edit("config.json", {"/metric_type": "L2"}),
+        ("5.2.2", "agreed"), ("config.json#/metric_type says L2", RUN_LOG)),
+    "recall: a file of its own": (
+        edit("recall_stats.json", {"/mean_recall": 0.9}),
+        ("X5.2", "results"), ("summary.json#/recall says 0.5 ", "recall_stats.json gives 0.9")),
+    "recall: the verdict": (
+        edit("result_verdict.json", {"/recall_summary": {"mean_recall": 0.9}}),
+        ("X5.2", "results"), ("summary.json#/recall says 0.5 ", "result_verdict.json gives 0.9")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("edition", ["3.0", "4.0-draft"])
+@pytest.mark.parametrize("name", DIFFERING)
+def test_sources_that_differ_are_one_error_that_names_both(tmp_path: Path, name: str, edition: str) -> None:
+    spoil, rule, places = DIFFERING[name]
+    tree = complete(tmp_path / "t")
+    spoil(tree)
+    (finding,) = [f for f in found(tree, edition) if (f.rule, f.clause) != ("5.3.2", "bound")]
+    assert (finding.rule, finding.clause, finding.severity.value) == (*rule, "error")
+    assert all(place in finding.message for place in places)
+
+
+def test_the_recall_of_one_rank_is_not_that_of_all(tmp_path: Path) -> None:
+    tree = mpi(tmp_path / "t")
+    tree.runs[0].write("recall_stats.json", {"mean_recall": 0.3})
+    assert brief(tree) == {"5.3.5 warning": 5}
+
+
+def test_configured_metric_is_none_that_was_used(tmp_path: Path) -> None:
+    tree = complete(tmp_path / "t")
+    edit_load("metadata", {"/parameters": {"index": {"metric_type": "L2"}}})(tree)
+    edit("metadata", {"/parameters": {"index": {"metric_type": "L2"}}})(tree)
+    assert brief(tree) == {}
 
 
 @pytest.mark.parametrize("name", COMPLETE)
@@ -388,10 +506,20 @@ def test_a_run_without_any_results_is_one_error_that_lists_what_it_leaves_open(t
     assert {"5.3.2", "5.3.3", "5.3.4"} <= set(errors[0].opens)
 
 
+def test_statistics_that_hold_but_an_error_are_no_results(tmp_path: Path) -> None:
+    tree = native(tmp_path / "t")
+    tree.runs[0].write("statistics.json", {"error": "no data"})
+    assert brief(tree) == {"5.3.1 error": 1, "5.3.1 warning": 4}
+    tree.runs[0].write(RUN_LOG, tree.log() + 'Benchmark statistics as JSON:\n{"error": "no data"}')
+    assert brief(tree) == {"5.3.1 error": 1, "5.3.1 warning": 4}
+    tree.runs[0].write("summary.json", tree.summary(tree.runs[0]))
+    assert brief(tree) == {"5.3.1 warning": 4}
+
+
 def test_numbers_are_recovered_and_the_missing_file_is_still_reported_once(tmp_path: Path) -> None:
     tree = native(tmp_path / "t")
     tree.runs[0].edit("statistics.json", {"/recall/max_recall": 0.0, "/recall/mean_recall": 0.0})
-    tree.runs[0].edit("recall_stats.json", {"/max_recall": 0.0})
+    tree.runs[0].edit("recall_stats.json", {"/max_recall": 0.0, "/mean_recall": 0.0})
     assert brief(tree) == {"5.3.1 warning": 5, "5.3.2 error": 1}
 
 
@@ -405,10 +533,56 @@ def test_pruned_files_leave_rules_open_and_violate_none(tmp_path: Path) -> None:
     assert brief(tree) == {}
 
 
+@pytest.mark.parametrize("edition", rules.edition_ids())
+def test_a_pruned_verdict_is_one_remark(tmp_path: Path, edition: str) -> None:
+    tree = complete(tmp_path / "t")
+    tree.runs[0].write("result_verdict.json", "PRUNED BY STAFF\n")
+    remarks = [f.message for f in found(tree, edition) if f.outcome == "undetermined"]
+    assert len(remarks) == 1
+
+
+def test_a_run_of_a_number_of_queries_needs_no_duration(tmp_path: Path) -> None:
+    tree = complete(tmp_path / "t")
+    changes = {"/benchmark_mode": "query_count", "/args/queries": 4800, "/args/runtime": DELETE}
+    each_run(lambda leaf: leaf.edit("metadata", changes))(tree)
+    each_run(lambda leaf: leaf.edit("config.json", {"/runtime_seconds": None}))(tree)
+    assert [f.rule for f in found(tree)] == ["5.3.2"]  # the note on the recall
+
+
 def test_the_recall_is_reported_once_as_not_enforced(tmp_path: Path) -> None:
     notes = [f for f in found(complete(tmp_path / "t")) if f.rule == "5.3.2"]
     assert [(f.clause, f.severity.value) for f in notes] == [("bound", "info")]
     assert "not enforced" in notes[0].message
+
+
+def recalls(tree: Tree, *values: float) -> list[str]:
+    """The notes on the recall where the runs have these."""
+    for leaf, value in zip(tree.runs, values, strict=True):
+        leaf.edit("summary.json", {"/recall": value})
+        leaf.edit("statistics.json", {"/recall/mean_recall": value})
+        leaf.edit("recall_stats.json", {"/mean_recall": value})
+    notes = [f for f in found(tree) if f.rule == "5.3.2"]
+    assert {f.severity.value for f in notes} == {"info"}
+    return sorted(f.message for f in notes)
+
+
+def test_recall_is_shown_with_the_digits_that_matter(tmp_path: Path) -> None:
+    tree = complete(tmp_path / "t")
+    (bound,) = recalls(tree, *[0.209675] * 5)
+    assert bound.startswith("recall of the runs: 0.2097 to 0.2097.")
+    bound, spread = recalls(tree, 0.58, 0.52, 0.52, 0.52, 0.52)
+    assert bound.startswith("recall of the runs: 0.52 to 0.58.")
+    assert spread == "the recall of the runs differs by 0.06, more than 0.05: 0.52 to 0.58"
+
+
+@pytest.mark.parametrize("edition", rules.edition_ids())
+def test_the_published_edition_asks_only_that_there_is_a_recall(tmp_path: Path, edition: str) -> None:
+    tree = complete(tmp_path / "t")
+    tree.runs[0].edit("statistics.json", {"/recall/num_queries_evaluated": 0})
+    tree.runs[1].edit("summary.json", {"/recall": 52.0})
+    tree.runs[1].edit("statistics.json", {"/recall/mean_recall": 52.0})
+    tree.runs[1].edit("recall_stats.json", {"/mean_recall": 52.0})
+    assert brief(tree, edition) == ({} if edition == "3.0-as-published" else {"5.3.2 error": 2})
 
 
 @pytest.mark.parametrize("name", ["metadata", "statistics.json", "config.json", "result_verdict.json", RUN_LOG])
