@@ -21,6 +21,7 @@ SMALL = 0.001
 """Differences are relative to the larger value, or to this where both are smaller (bandwidths, rates, latencies)."""
 SHOWN = 5
 """Rank results that a text names before it counts the rest."""
+NO_FILE = "there is no result file"
 
 Place = tuple[int, int, int]
 """Option, trial and rank of one rank result."""
@@ -128,6 +129,15 @@ def resolve_ranks(processes: int | None, per_host: int | None, hosts: int) -> in
     if per_host is None or per_host == 1 or per_host * hosts == processes:
         return processes
     return None
+
+
+def clients(stated: int, started: int, there: int) -> int:
+    """Clients that a run had, where its summary states one number and its commands start another.
+
+    ``there``: one more than the highest rank that has a directory. The commands outvote the summary where no directory
+    lies beyond them, unless the summary holds all of these as well and is the smaller of the two.
+    """
+    return stated if there > started or there <= stated < started else started
 
 
 def deviation(one: float, other: float) -> float:
@@ -346,7 +356,7 @@ def is_inside(path: str, directory: str) -> bool:
 
 @dataclass(slots=True)
 class Unusable:
-    """Rank results of one Option without a usable file: reason by place; whole trials and the Option folded."""
+    """Rank results of one Option without a usable file, and reasons by place."""
 
     option: int
     ranks: int
@@ -371,32 +381,46 @@ class Unusable:
         return self.ranks * self.trials - inside
 
     def records(self, leaf: str, cause: str) -> list[MissingResult]:
-        """As facts: one for each result, or for a trial (or the Option) none of whose results is usable."""
+        """As facts, few whatever number of ranks is stated: of a trial one for those that the summary lists and one for
+        the others, and likewise of the trials without any usable result.
+        """
         if not self.count:
             return []
+        option = f"option_{self.option}"
         if self.count == self.ranks * self.trials and not self.reasons:
             every = all(place in self.declared for place in self)
-            return [self._record(f"option_{self.option}", leaf, self.count, every, "", cause)]
+            return [self._record([option], leaf, option, self.count, every, [NO_FILE], cause)]
         records: list[MissingResult] = []
+        whole: dict[bool, list[str]] = {}
         for trial in range(self.trials):
             missing = [rank for rank in range(self.ranks) if (trial, rank) not in self.present]
-            name = f"option_{self.option}/trial_{trial}"
+            name = f"{option}/trial_{trial}"
             if len(missing) == self.ranks > 1 and not any(place[0] == trial for place in self.reasons):
-                every = all((trial, rank) in self.declared for rank in missing)
-                records.append(self._record(name, leaf, len(missing), every, "", cause))
+                whole.setdefault(all((trial, rank) in self.declared for rank in missing), []).append(name)
                 continue
-            for rank in missing:
-                place = (trial, rank)
-                declared = place in self.declared
-                detail = self.reasons.get(place, "")
-                records.append(self._record(f"{name}/rank_{rank}", leaf, 1, declared, detail, cause))
-        return records
+            for declared in (True, False):
+                ranks = [rank for rank in missing if ((trial, rank) in self.declared) is declared]
+                names = [f"{name}/rank_{rank}" for rank in ranks]
+                details = dict.fromkeys(self.reasons.get((trial, rank), NO_FILE) for rank in ranks)
+                if ranks:
+                    records.append(self._record(names, leaf, name, len(ranks), declared, details, cause))
+        return records + [
+            self._record(names, leaf, option, len(names) * self.ranks, declared, [NO_FILE], cause)
+            for declared, names in whole.items()
+        ]
 
     @staticmethod
-    def _record(name: str, leaf: str, count: int, declared: bool, detail: str, cause: str) -> MissingResult:
-        detail = detail or "there is no result file"
+    def _record(
+        names: Sequence[str], leaf: str, around: str, count: int, declared: bool, details: Iterable[str], cause: str
+    ) -> MissingResult:
+        """``around``: the directory that several names lie in."""
         return MissingResult(
-            name=name, path=f"{leaf}/{name}", count=count, declared=declared, detail=detail, cause=cause
+            name=shown(names),
+            path=f"{leaf}/{names[0] if len(names) == 1 else around}",
+            count=count,
+            declared=declared,
+            detail=shown(list(details)),
+            cause=cause,
         )
 
 

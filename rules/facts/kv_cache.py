@@ -39,6 +39,13 @@ class CommandOption(Record):
     trials: list[int] = fact("Trials whose command has it.", known=Known.PLAN)
 
 
+class OptionRanks(Record):
+    """A number of ranks that the summary states for Options."""
+
+    ranks: int = fact("rank_count of the Options.", known=Known.RUN, unit="ranks")
+    options: str = fact("Numbers of these Options.", known=Known.RUN)
+
+
 class BannerCount(Record):
     """What the log of one trial says of its clients."""
 
@@ -68,12 +75,12 @@ class SharedValue(Record):
 
 
 class MissingResult(Record):
-    """A rank result without a usable file; a trial or an Option stands for all of its ranks where none has one."""
+    """Rank results of a trial without a usable file; trials, or an Option, where none of their ranks has one."""
 
-    name: str = fact("Place in the leaf, e.g. option_2/trial_0/rank_1.", known=Known.RUN)
-    path: str = fact("Path relative to the results directory.", known=Known.RUN)
+    name: str = fact("Places in the leaf, e.g. option_2/trial_0/rank_1, the first few.", known=Known.RUN)
+    path: str = fact("Path relative to the results directory; of several, the directory around them.", known=Known.RUN)
     count: int = fact("Rank results that it stands for.", known=Known.RUN)
-    declared: bool = fact("The summary lists it under missing_files.", known=Known.RUN)
+    declared: bool = fact("The summary lists them under missing_files.", known=Known.RUN)
     detail: str = fact("What is wrong, in a few words.", known=Known.RUN)
     cause: str = fact("Cause id that the absences of what it would have stated carry.", known=Known.RUN)
 
@@ -160,6 +167,12 @@ class KvCacheRun(FactModel):
     metadata_files: Fact[list[str]] = fact("Names of the metadata files.", known=Known.RUN)
 
     total_ranks: Fact[Int] = fact("Clients (MPI ranks) that the summary states.", known=Known.RUN, unit="ranks")
+    ranks: Fact[Int] = fact(
+        "Clients that the run had: as the summary states, or as commands and rank results agree against it.",
+        known=Known.RUN,
+        unit="ranks",
+    )
+    option_ranks: Fact[list[OptionRanks]] = fact("Ranks that the summary states for its Options.", known=Known.RUN)
     npernode: Fact[Int] = fact("Clients a host that the summary states.", known=Known.RUN, unit="ranks")
     host_count: Fact[Int] = fact("Hosts that the summary states.", known=Known.RUN, unit="hosts")
     hosts_given: Fact[Int] = fact(
@@ -276,7 +289,6 @@ class KvCacheOption(FactModel):
     )
     io_trace: Fact[bool] = fact("A command carries --io-trace-log: nothing is read or written.", known=Known.PLAN)
 
-    rank_count: Fact[Int] = fact("Ranks that the summary states for the Option.", known=Known.RUN, unit="ranks")
     clients: Fact[list[BannerCount]] = fact("Client lines of the logs.", known=Known.RUN)
     load_divided: Fact[bool] = fact("In some trial the users were divided among the clients.", known=Known.RUN)
     shared: Fact[list[SharedValue]] = fact(

@@ -12,6 +12,7 @@ from mlpstorage.results.document import (
     InvalidValueError,
     Reading,
     as_choice,
+    as_int,
     as_list,
     as_text,
     read_yaml,
@@ -28,6 +29,7 @@ from rules.facts.kv_cache import (
     KvCacheOption,
     KvCacheRun,
     KvCacheWorkload,
+    OptionRanks,
     PlacedDirectory,
 )
 from rules.tables import reference_rows
@@ -209,6 +211,7 @@ class _RunReader:
     def _layout(self) -> int | None:
         """Clients and hosts as the summary, the command line and the commands state them; the number of hosts."""
         self._put("total_ranks", self.files.ranks)
+        self._put("ranks", self.files.clients)
         self._put("npernode", self.summary.int("/npernode"))
         self._put("host_count", self.summary.int("/host_count"))
         hosts = self._or_default(self.metadata.read("/args/hosts", _as_host_count), self._command_hosts() or 1)
@@ -360,9 +363,9 @@ class _RunReader:
         ]
 
     def _ranks(self) -> int:
-        """Ranks that each trial should have: of the summary, else of the command line, else those that are there."""
-        if isinstance(self.files.ranks, Reading):
-            return self.files.ranks.value
+        """Ranks that each trial should have: of summary or commands, else of the arguments, else what is there."""
+        if isinstance(self.files.clients, Reading):
+            return self.files.clients.value
         resolved = self.sheet.get("resolved_ranks")
         if isinstance(resolved, int) and 0 < resolved <= MAX_RANKS and self.metadata.has("/args"):
             return resolved
@@ -376,6 +379,7 @@ class _RunReader:
         return asked or min(max(found, default=0), MAX_TRIALS)
 
     def _results(self, readers: list[OptionReader], hosts: int | None) -> None:
+        self._put("option_ranks", self._option_ranks(readers))
         executed = [reader.unusable for reader in readers if reader.executed]
         missing = sum(unusable.count for unusable in executed)
         self.sheet.put("missing_count", missing, self.at)
@@ -392,6 +396,18 @@ class _RunReader:
         self._put("probe_hosts", self.files.probe_hosts)
         results = [result for option in self.files.options.values() for result in option.results]
         self.sheet.put("shared_measurements", derived.shared_measurements(results), self.at)
+
+    def _option_ranks(self, readers: list[OptionReader]) -> Found[list[OptionRanks]]:
+        """By the number of ranks; of an Option that the summary does not have, nothing is stated."""
+        options: dict[int, list[str]] = {}
+        for reader in readers:
+            stated = reader.recorded("rank_count", as_int)
+            if isinstance(stated, Reading):
+                options.setdefault(stated.value, []).append(reader.name)
+            elif self.summary.has(f"/options/{reader.name}") or not self.summary.ok:
+                return stated
+        found = [OptionRanks(ranks=ranks, options=", ".join(names)) for ranks, names in sorted(options.items())]
+        return Reading(found, self.summary.source("/options"))
 
     def _option_failure(self) -> Found[bool]:
         options = self.summary.mapping("/options")

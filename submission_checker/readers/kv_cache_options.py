@@ -263,7 +263,6 @@ class OptionReader:
         return command is not None and len(users) > 1 and command.value("num-users") == str(sum(users))
 
     def _layout(self) -> None:
-        self._put("rank_count", self._recorded("rank_count", as_int))
         seeds = derived.seed_groups(self.results)
         self.sheet.put("seeds", seeds, self._results_at)
         self.sheet.put("shared", [*derived.shared_seeds(self.results), *self._shared_bases()], self._results_at)
@@ -330,7 +329,7 @@ class OptionReader:
             texts.append(f"trial {trial} (exit code {code})")
         return texts
 
-    def _recorded(self, key: str, convert: Callable[[Any], Any]) -> Found[Any]:
+    def recorded(self, key: str, convert: Callable[[Any], Any]) -> Found[Any]:
         """A value of the summary; where it has nothing of the Option, one cause stands for all of them."""
         pointer = f"/options/{self.name}"
         if self.summary.ok and not self.summary.has(pointer):
@@ -341,12 +340,12 @@ class OptionReader:
         for name, (key, deviation) in AGGREGATES.items():
             recomputed = derived.mean_of_sums(self.results, name)
             self.sheet.put(name, recomputed, self._results_at)
-            self._compare(name, self._recorded(key, as_float), recomputed, deviation)
+            self._compare(name, self.recorded(key, as_float), recomputed, deviation)
         for name, (key, deviation) in LATENCIES.items():
             missing = None if name == "storage_p95" else 0.0
             found = derived.extreme(self.results, name, max, if_absent=missing)
             self._derived(name, found)
-            recorded = self._recorded(key, as_float)
+            recorded = self.recorded(key, as_float)
             if (
                 isinstance(recorded, Absence)
                 and recorded.reason is Reason.KEY_ABSENT

@@ -97,6 +97,19 @@ def read_options(root: Root, leaf: str, trials: int | None, ranks: int | None) -
     return found
 
 
+def ranks_there(root: Root, leaf: str) -> int:
+    """One more than the highest rank that has a directory in some trial."""
+    return max(
+        (
+            rank + 1
+            for _, name in _numbered(root, leaf, _OPTION)
+            for _, trial_name in _numbered(root, f"{leaf}/{name}", _TRIAL)
+            for rank, _ in _numbered(root, f"{leaf}/{name}/{trial_name}", _RANK)
+        ),
+        default=0,
+    )
+
+
 def _numbered(root: Root, directory: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
     """Sub-directories of a directory by the number in their name; each number once."""
     try:

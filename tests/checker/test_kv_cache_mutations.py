@@ -377,6 +377,15 @@ SEVERAL_RANKS: dict[str, tuple[Spoil, Expected]] = {
         summary({"/total_ranks": 4, "/npernode": 4}),
         [("6.3.3.1", "product", "error")],
     ),
+    "summary of more ranks than commands and results": (
+        summary({"/total_ranks": 16, "/npernode": 8}),
+        [("6.3.3.1", "commands", "error")],
+    ),
+    "summary of fewer ranks than commands and results": (
+        summary({"/total_ranks": 2, "/npernode": 1}),
+        [("6.3.3.1", "commands", "error")],
+    ),
+    "a total that nothing else states": (summary({"/total_ranks": 16}), [("6.3.3.1", "commands", "error")]),
     "ranks of the command": (
         launched("-n 2"),
         [("6.3.3.1", "commands", "error")],
@@ -421,6 +430,10 @@ SEVERAL_RANKS: dict[str, tuple[Spoil, Expected]] = {
     ),
     "a result that is a link": (
         lambda leaf: (leaf.result(2, 1, 3).unlink(), (leaf.rank(2, 1, 3) / "kvcache_results_x.json").symlink_to("y")),
+        [("6.3.3.3", "results", "error")],
+    ),
+    "three results of a trial lost": (
+        lambda leaf: leaf.lose((2, 1, 0), (2, 1, 1), (2, 1, 3), declared=False),
         [("6.3.3.3", "results", "error")],
     ),
     "a trial lost": (

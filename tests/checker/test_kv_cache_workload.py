@@ -154,6 +154,39 @@ def test_a_lost_result_is_named_by_its_place(tmp_path: Path) -> None:
     assert {"6.3.4.1", "6.3.4.2"} <= set(finding.opens)
 
 
+def test_lost_results_of_a_trial_are_one_finding(tmp_path: Path) -> None:
+    tree, leaf = legal(tmp_path / "tree", ranks=4)
+    leaf.lose((2, 1, 1), (2, 1, 2), declared=False)
+    leaf.result(2, 1, 3).write_text("{")
+    (finding,) = [f for f in found(tree) if f.severity.value == "error"]
+    assert finding.path == str(leaf.rank(2, 1, 3).parent.relative_to(tree.root))
+    assert finding.message.startswith(
+        "no usable result of option_2/trial_1/rank_1, option_2/trial_1/rank_2, option_2/trial_1/rank_3 "
+        "(there is no result file, "
+    )
+    assert "3 of 12 rank results" in finding.message
+
+
+@pytest.mark.parametrize("stated", [16, 2, 20_000, 10**9])
+def test_a_wrong_total_is_one_finding_that_says_both(tmp_path: Path, stated: int) -> None:
+    tree, leaf = legal(tmp_path / "tree", ranks=4, hosts=2)
+    leaf.edit(leaf.summary, {"/total_ranks": stated, "/npernode": stated // 2})
+    (finding,) = [f for f in found(tree) if f.severity.value != "info"]
+    if stated <= 20_000:
+        assert finding.message == f"commands start 4 ranks; the summary states {stated} ranks"
+    else:
+        assert (finding.outcome, finding.path) == ("undetermined", str(leaf.summary.relative_to(tree.root)))
+
+
+def test_a_great_total_that_nothing_contradicts_has_few_findings(tmp_path: Path) -> None:
+    tree, leaf = legal(tmp_path / "tree", ranks=2)
+    leaf.edit(leaf.summary, {"/total_ranks": 20_000, "/npernode": 20_000, "/trials_per_option": 100})
+    leaf.edit(leaf.metadata, {"/command_output_files": []})
+    lost = [f.message for f in found(tree) if (f.rule, f.clause) == ("6.3.3.3", "results")]
+    assert len(lost) == 3 * (3 + 1)  # each trial that is there, and all others of the Option
+    assert all(len(message) < 500 for message in lost)
+
+
 def test_a_lost_option_is_one_finding(tmp_path: Path) -> None:
     tree, leaf = legal(tmp_path / "tree", ranks=4)
     shutil.rmtree(leaf.path / "option_2")

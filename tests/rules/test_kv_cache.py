@@ -204,16 +204,51 @@ def names(of):
     return [(record.name.removeprefix("option_1"), record.count) for record in of.records("leaf", "cause")]
 
 
+@pytest.mark.parametrize(
+    ("stated", "started", "there", "expected"),
+    [
+        (16, 8, 8, 8),
+        (16, 8, 7, 8),
+        (16, 8, 16, 16),
+        (4, 8, 8, 8),
+        (4, 8, 7, 8),
+        (4, 8, 4, 4),
+        (4, 2, 4, 4),
+        (8, 8, 8, 8),
+    ],
+)
+def test_commands_and_results_outvote_the_summary(stated, started, there, expected):
+    assert derived.clients(stated, started, there) == expected
+
+
 def test_missing_results_are_folded_to_trials_and_options():
     assert names(unusable([(0, 0), (0, 1), (1, 0), (1, 1)])) == []
     assert names(unusable([(0, 0), (0, 1), (1, 0)])) == [("/trial_1/rank_1", 1)]
     assert names(unusable([(0, 0), (0, 1)])) == [("/trial_1", 2)]
+    assert names(unusable([(0, 0), (1, 0)], ranks=3)) == [
+        ("/trial_0/rank_1, option_1/trial_0/rank_2", 2),
+        ("/trial_1/rank_1, option_1/trial_1/rank_2", 2),
+    ]
+    assert names(unusable([(0, 0)], ranks=2, trials=4)) == [
+        ("/trial_0/rank_1", 1),
+        ("/trial_1, option_1/trial_2, option_1/trial_3", 6),
+    ]
     assert names(unusable([])) == [("", 4)]
 
 
 def test_a_damaged_file_keeps_its_trial_from_being_folded():
     damaged = unusable([(0, 0), (0, 1)], reasons={(1, 0): "it is not JSON"})
-    assert names(damaged) == [("/trial_1/rank_0", 1), ("/trial_1/rank_1", 1)]
+    (record,) = damaged.records("leaf", "cause")
+    assert (record.name, record.path) == ("option_1/trial_1/rank_0, option_1/trial_1/rank_1", "leaf/option_1/trial_1")
+    assert record.detail == "it is not JSON, there is no result file"
+
+
+def test_what_the_summary_lists_stands_apart():
+    lost = unusable([(0, 0), (0, 1), (0, 2)], ranks=3, declared={(1, 1)}, reasons={(1, 0): "it is not JSON"})
+    found = [
+        (record.name.rpartition("/")[2], record.count, record.declared) for record in lost.records("leaf", "cause")
+    ]
+    assert found == [("rank_1", 1, True), ("rank_2", 2, False)]
 
 
 def test_a_folded_trial_is_declared_where_all_of_it_is():
