@@ -182,6 +182,10 @@ class KvCacheRun(FactModel):
         "Clients that --num-processes, --npernode and --hosts resolve to.", known=Known.PLAN, unit="ranks"
     )
     command_ranks: Fact[list[int]] = fact("Values of mpirun -n, each once.", known=Known.PLAN)
+    programs: Fact[list[str]] = fact(
+        "Programs that the recorded commands start: the benchmark's wrapper, or the benchmark itself; each once.",
+        known=Known.PLAN,
+    )
     command_slots: Fact[list[int]] = fact("Sums of the slots of mpirun -host, each once.", known=Known.PLAN)
     collected_hosts: Fact[Int] = fact(
         "Hosts that the collector saw (system_info.num_hosts).", known=Known.PROBE, unit="hosts"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -218,8 +219,9 @@ class _RunReader:
         self._put("hosts_given", hosts)
         self._put("resolved_ranks", self._resolved(hosts))
         self._optional("collected_hosts", self.metadata.int("/system_info/num_hosts"))
-        self._each_command("command_ranks", lambda command: command.processes)
-        self._each_command("command_slots", lambda command: None if command.slots is None else sum(command.slots))
+        self._each_launch("command_ranks", lambda command: command.processes)
+        self._each_launch("command_slots", lambda command: None if command.slots is None else sum(command.slots))
+        self._each_command("programs", lambda command: posixpath.basename(command.program))
         return hosts.value if isinstance(hosts, Reading) else None
 
     def _command_hosts(self) -> int | None:
@@ -242,6 +244,16 @@ class _RunReader:
             )
             return self.metadata.invalid("/args/num_processes", detail)
         return Reading(resolved, self.metadata.source("/args"))
+
+    def _each_launch(self, name: str, value: Any) -> None:
+        """The same of the launcher's words, which need not state it: the benchmark can be started without one."""
+        commands = self.files.commands
+        if isinstance(commands, list) and all(value(command) is None for command in commands):
+            detail = "the commands do not state ranks or slots"
+            at = self._commands_at
+            self.sheet.put(name, self.files.not_recorded("launcher", at.pointer, at.path, detail))
+        else:
+            self._each_command(name, value)
 
     def _each_command(self, name: str, value: Any) -> None:
         """A value of each command, each once."""

@@ -22,7 +22,7 @@ from .kv_cache_ranks import OptionDirectory
 _TAIL = re.compile(r"option_([0-9]{1,4})/trial_([0-9]{1,4})/rank_([0-9]{1,6})(?:/|$)")
 FORWARDED = ("output", "cache-dir", "seed")
 """Options that the wrapper sets for each rank; passed on by hand they would be the same for all."""
-AUTOSCALING, IO_TRACE = "enable-autoscaling", "io-trace-log"
+AUTOSCALING, IO_TRACE, SEED_BASE = "enable-autoscaling", "io-trace-log", "seed-base"
 _BASES = ("rank-cache-base", "rank-output-base")
 
 AGGREGATES: Mapping[str, tuple[str, str]] = {
@@ -131,7 +131,7 @@ class OptionReader:
         for name, option in (("users", "num-users"), ("durations", "duration")):
             self._numbers(name, option)
         self._from_commands("models", lambda: sorted({c.value("model") or "" for c in self.commands.values()}))
-        self._numbers("seed_bases", "seed-base", as_int)
+        self._seed_bases()
         self._from_commands("tiers", self._tier_sizes)
         for name, option in (("offered_users", "num-users"), ("inflight", "max-concurrent-allocs")):
             self._offered(name, option)
@@ -166,6 +166,14 @@ class OptionReader:
                 self.sheet.put(fact, self.files.metadata.invalid(at, f"--{option} {text!r} is not {problem}"))
                 return
         self._from_commands(fact, lambda: sorted(values))
+
+    def _seed_bases(self) -> None:
+        """Not known where no command states one: the benchmark can be started without its wrapper."""
+        if self.commands and not self._has(SEED_BASE):
+            at, detail = self._commands_at, f"the commands do not state --{SEED_BASE}"
+            self.sheet.put("seed_bases", self.files.not_recorded(SEED_BASE, at.pointer, at.path, detail))
+        else:
+            self._numbers("seed_bases", SEED_BASE, as_int)
 
     def _tier_sizes(self) -> str:
         command = self.commands[min(self.commands)]

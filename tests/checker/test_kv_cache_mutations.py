@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -42,6 +43,22 @@ def parameter(option: int, name: str, value: Any, trial: int | None = None) -> S
 
 def added(option: int, words: str) -> Spoil:
     return lambda leaf: leaf.command(option, lambda command: f"{command} {words}")
+
+
+def reworded(*changes: tuple[str, str]) -> Spoil:
+    """Other words in all commands: pattern and replacement."""
+
+    def change(command: str) -> str:
+        for pattern, words in changes:
+            command, count = re.subn(pattern, words, command)
+            assert count
+        return command
+
+    def spoil(leaf: KvLeaf) -> None:
+        for option in (1, 2, 3):
+            leaf.command(option, change)
+
+    return spoil
 
 
 def launched(words: str) -> Spoil:
@@ -396,6 +413,16 @@ SEVERAL_RANKS: dict[str, tuple[Spoil, Expected]] = {
         ],
         [("6.3.3.1", "slots", "error")],
     ),
+    "no slots": (reworded(("host01:2,host02:2", "host01,host02")), []),
+    "no hosts": (reworded(("-host [^ ]+ ", "")), []),
+    "no number of ranks": (reworded(("-n 4 ", "")), []),
+    "ranks as one word": (reworded(("-n 4 ", "-n4 ")), []),
+    "other ranks as one word": (reworded(("-n 4 ", "-n2 ")), [("6.3.3.1", "commands", "error")]),
+    "other ranks after =": (reworded(("-n 4 ", "--np=2 ")), [("6.3.3.1", "commands", "error")]),
+    "other slots after =": (
+        reworded(("-host host01:2,host02:2", "--host=host01:2,host02:1")),
+        [("6.3.3.1", "slots", "error")],
+    ),
     "uneven processes": (args(num_processes=5), [("6.3.3.1", "resolved", "error")]),
     "other processes": (args(num_processes=6), [("6.3.3.1", "asked", "error")]),
     "other hosts": (args(hosts=["host01"]), [("6.3.3.1", "hosts", "error")]),
@@ -531,6 +558,14 @@ OPEN: dict[str, tuple[Spoil, Expected]] = {
     "autoscaling": (added(1, "--enable-autoscaling --autoscaler-mode qos"), []),
     "no commands": (no_commands, [("6.6.3", "recorded", "warning")]),
     "a command not recorded": (one_command_less, [("6.6.3", "each_trial", "warning")]),
+    "without mpirun and wrapper": (
+        reworded(
+            (r"^mpirun .*?(/home\S*/python3)", r"\1"),
+            ("mlperf_wrapper.py --rank-output-base", "kv-cache.py --output"),
+            (" --rank-cache-base [^ ]+ --seed-base 42", ""),
+        ),
+        [],
+    ),
     "RAG in the log": (rag_logged, [("6.6.3", "features", "warning")]),
     "RAG in log and command": (both(rag_logged, added(1, "--enable-rag")), []),
     "failed rank": (lambda leaf: leaf.lose((1, 0, 0), declared=True), [("X6.2", "partial", "warning")]),
