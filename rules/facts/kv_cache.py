@@ -279,7 +279,9 @@ class KvCacheOption(FactModel):
     longest_seconds: Fact[Float] = fact("Timed window of the rank with the longest one.", known=Known.RUN, unit="s")
     users: Fact[list[float]] = fact("Values of --num-users over the trials, each once.", known=Known.PLAN)
     durations: Fact[list[float]] = fact("Values of --duration over the trials, each once.", known=Known.PLAN)
-    models: Fact[list[str]] = fact("Values of --model over the trials, each once.", known=Known.PLAN)
+    models: Fact[list[str]] = fact(
+        "Values of --model over the trials, each once; without one the benchmark runs its default.", known=Known.PLAN
+    )
     tiers: Fact[str] = fact("Sizes of the GPU and CPU tiers as the commands state them.", known=Known.PLAN)
     offered_users: Fact[Float] = fact("Users over all clients.", known=Known.PLAN, unit="users")
     inflight: Fact[Float] = fact("Concurrent allocations over all clients.", known=Known.PLAN)

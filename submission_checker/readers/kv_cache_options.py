@@ -130,7 +130,7 @@ class OptionReader:
         self._from_commands("forwarded", lambda: [f"--{name}" for name in FORWARDED if self._has_wrapped(name)])
         for name, option in (("users", "num-users"), ("durations", "duration")):
             self._numbers(name, option)
-        self._from_commands("models", lambda: sorted({c.value("model") or "" for c in self.commands.values()}))
+        self._from_commands("models", self._models)
         self._seed_bases()
         self._from_commands("tiers", self._tier_sizes)
         for name, option in (("offered_users", "num-users"), ("inflight", "max-concurrent-allocs")):
@@ -166,6 +166,9 @@ class OptionReader:
                 self.sheet.put(fact, self.files.metadata.invalid(at, f"--{option} {text!r} is not {problem}"))
                 return
         self._from_commands(fact, lambda: sorted(values))
+
+    def _models(self) -> list[str]:
+        return sorted({model for command in self.commands.values() if (model := command.value("model"))})
 
     def _seed_bases(self) -> None:
         """Not known where no command states one: the benchmark can be started without its wrapper."""

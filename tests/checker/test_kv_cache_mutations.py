@@ -548,6 +548,11 @@ OPEN: dict[str, tuple[Spoil, Expected]] = {
         both(parameter(1, "model", "own-3b"), args(config="/mnt/bench/own.yaml")),
         [],
     ),
+    "unknown model with a configuration in the commands": (
+        reworded(("--model [^ ]+", "--model own-3b"), ("--config [^ ]+", "--config /mnt/bench/own.yaml")),
+        [],
+    ),
+    "the default model": (reworded((" --model [^ ]+", "")), []),
     "Option 1 from the CPU tier": (cpu_tier(1), [("6.3.4.4", "whole_open", "warning")]),
     "nothing read from storage": (
         measured({"/summary/cache_stats/tier_storage_kv_bytes_read_gb": 0.0}, option=1),
