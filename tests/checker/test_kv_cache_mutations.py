@@ -328,6 +328,14 @@ ONE_RANK: dict[str, tuple[Spoil, Expected]] = {
         [("6.4.1", "same", "warning")],
     ),
     "page cache kept": (launched("-x LD_PRELOAD=/opt/nofadvise.so"), [("6.4.2", "cache_closed", "error")]),
+    "page cache kept by one of two": (
+        launched("-x LD_PRELOAD=/usr/lib/liballoc.so:/opt/libNoFADVise.so"),
+        [("6.4.2", "cache_closed", "error")],
+    ),
+    "allocator of a directory whose name says nothing": (
+        launched("-x LD_PRELOAD=/home/fadvisors/lib/liballoc.so"),
+        [("6.4.2", "preload", "warning")],
+    ),
     "allocator": (launched("-x LD_PRELOAD=/usr/lib/liballoc.so"), [("6.4.2", "preload", "warning")]),
     "modules": (launched("-x PYTHONPATH=/opt/patched"), [("6.4.2", "modules_closed", "error")]),
     "modules by MPI options": (args(mpi_params=["-x", "LD_AUDIT=/a.so"]), [("6.4.2", "modules_closed", "error")]),
