@@ -46,6 +46,14 @@ class OptionRanks(Record):
     options: str = fact("Numbers of these Options.", known=Known.RUN)
 
 
+class BaseCount(Record):
+    """How often commands of the wrapper state a directory that the ranks' own ones lie in."""
+
+    name: str = fact("Command-line option of the wrapper, without dashes.", known=Known.PLAN)
+    count: int = fact("How often it stands in each of these commands.", known=Known.PLAN)
+    commands: str = fact("Option and trial of these commands, the first few.", known=Known.PLAN)
+
+
 class BannerCount(Record):
     """What the log of one trial says of its clients."""
 
@@ -187,6 +195,7 @@ class KvCacheRun(FactModel):
         "Programs that the recorded commands start: the benchmark's wrapper, or the benchmark itself; each once.",
         known=Known.PLAN,
     )
+    bases: Fact[list[BaseCount]] = fact("Directories that commands of the wrapper state.", known=Known.PLAN)
     command_slots: Fact[list[int]] = fact("Sums of the slots of mpirun -host, each once.", known=Known.PLAN)
     collected_hosts: Fact[Int] = fact(
         "Hosts that the collector saw (system_info.num_hosts).", known=Known.PROBE, unit="hosts"
@@ -211,7 +220,8 @@ class KvCacheRun(FactModel):
     cache_is_url: Fact[bool] = fact("The cache directory is a URL.", known=Known.PLAN)
     results_dir: Fact[str] = fact("Results directory, normalised.", known=Known.PLAN)
     cache_inside_results: Fact[str] = fact(
-        "Cache directory of a command that lies in the results directory; empty where none does.", known=Known.PLAN
+        "Cache directory, of a command or given, that is the results directory or lies in it; empty where none does.",
+        known=Known.PLAN,
     )
     results_inside_cache: Fact[bool] = fact("The results directory lies below the cache directory.", known=Known.PLAN)
     same_filesystem: Fact[bool] = fact(

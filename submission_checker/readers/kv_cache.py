@@ -25,6 +25,7 @@ from rules.derived.checkpointing import canonical, parse_hosts
 from rules.derived.locations import normal_path
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.kv_cache import (
+    BaseCount,
     EnvironmentVariable,
     Feature,
     KvCacheOption,
@@ -44,6 +45,9 @@ from .kv_cache_commands import Command, environment
 from .kv_cache_files import MAX_RANKS, MAX_TRIALS, RunFiles
 from .kv_cache_options import OptionReader
 
+CACHE_BASE = "rank-cache-base"
+BASES = (CACHE_BASE, "rank-output-base")
+"""Directories that the wrapper takes, each once; the ranks' own ones lie in them."""
 END_DELAY_SECONDS = 90.0
 """The wrapper waits so long after a rank has saved its result."""
 _SOLUTION = "/system_under_test/solution"
@@ -221,6 +225,7 @@ class _RunReader:
         self._optional("collected_hosts", self.metadata.int("/system_info/num_hosts"))
         self._each_launch("command_ranks", lambda command: command.processes)
         self._each_launch("command_slots", lambda command: None if command.slots is None else sum(command.slots))
+        self._put("bases", self._bases())
         self._each_command("programs", lambda command: posixpath.basename(command.program))
         return hosts.value if isinstance(hosts, Reading) else None
 
@@ -244,6 +249,22 @@ class _RunReader:
             )
             return self.metadata.invalid("/args/num_processes", detail)
         return Reading(resolved, self.metadata.source("/args"))
+
+    def _bases(self) -> Found[list[BaseCount]]:
+        """Of all commands of the wrapper: one without an output base has no place."""
+        commands = self.files.commands
+        if isinstance(commands, Absence):
+            return commands
+        stated: dict[tuple[str, int], list[str]] = {}
+        for command in commands:
+            if not command.direct:
+                for name in BASES:
+                    stated.setdefault((name, len(command.values(name))), []).append(_name_of(command))
+        found = [
+            BaseCount(name=name, count=count, commands=derived.shown(names))
+            for (name, count), names in sorted(stated.items())
+        ]
+        return Reading(found, self._commands_at)
 
     def _each_launch(self, name: str, value: Any) -> None:
         """The same of the launcher's words, which need not state it: the benchmark can be started without one."""
@@ -317,15 +338,15 @@ class _RunReader:
         self._optional("gate_skipped", self.metadata.bool("/args/skip_fs_separation_gate"))
 
     def _cache_inside(self, cache: Found[str], results: Found[str]) -> Found[str]:
-        """The first cache directory, of the arguments or of a command, that lies in the results directory."""
+        """The first cache directory, of the arguments or of a command, that is in the results directory, or is it."""
         leaf = self._path_argument("result_dir")
         outer = [found.value for found in (results, leaf) if isinstance(found, Reading)]
         if not outer:
             return results
         commands = self.files.commands if isinstance(self.files.commands, list) else []
         inner = [cache.value] if isinstance(cache, Reading) else []
-        inner += [normal_path(base) for command in commands for base in command.values("rank-cache-base")]
-        inside = [path for path in inner if any(path != root and derived.is_inside(path, root) for root in outer)]
+        inner += [normal_path(base) for command in commands for base in command.values(CACHE_BASE)]
+        inside = [path for path in inner if any(derived.is_inside(path, root) for root in outer)]
         return Reading(inside[0] if inside else "", self.metadata.source("/args"))
 
     def _closed(self) -> None:
@@ -467,6 +488,13 @@ def _as_params(value: Any) -> str:
     if isinstance(value, list):
         return shown("", " ".join(as_text(item) for item in as_list(value)))
     return shown("", as_text(value))
+
+
+def _name_of(command: Command) -> str:
+    if command.place is None:
+        return f"entry {command.index} of the metadata"
+    option, trial = command.place
+    return f"option_{option}/trial_{trial}"
 
 
 def _wrapper_directory(command: Command) -> str | None:

@@ -23,7 +23,6 @@ _TAIL = re.compile(r"option_([0-9]{1,4})/trial_([0-9]{1,4})/rank_([0-9]{1,6})(?:
 FORWARDED = ("output", "cache-dir", "seed")
 """Options that the wrapper sets for each rank; passed on by hand they would be the same for all."""
 AUTOSCALING, IO_TRACE, SEED_BASE = "enable-autoscaling", "io-trace-log", "seed-base"
-_BASES = ("rank-cache-base", "rank-output-base")
 
 AGGREGATES: Mapping[str, tuple[str, str]] = {
     "read_bandwidth": ("aggregated_read_bandwidth_gbps", "read_deviation"),

@@ -322,6 +322,17 @@ ONE_RANK: dict[str, tuple[Spoil, Expected]] = {
     "no cache directory": (args(cache_dir=None), [("6.4.1", "cache", "error")]),
     "one directory": (args(cache_dir="/home/bench//results/"), [("6.4.1", "different", "error")]),
     "cache in the results": (args(cache_dir="/home/bench/results/kv"), [("6.4.1", "inside", "error")]),
+    "cache of the commands in the results": (
+        reworded(("--rank-cache-base [^ ]+", "--rank-cache-base /home/bench/results/kv")),
+        [("6.4.1", "inside", "error")],
+    ),
+    "cache of the commands is the results": (
+        reworded(("--rank-cache-base [^ ]+", "--rank-cache-base /home/bench/results/")),
+        [("6.4.1", "inside", "error")],
+    ),
+    "two caches": (added(1, "--rank-cache-base /mnt/bench/kv2"), [("6.3.3.3", "bases", "error")]),
+    "no cache in the commands": (reworded(("--rank-cache-base [^ ]+ ", "")), [("6.3.3.3", "bases", "error")]),
+    "two output directories": (added(2, "--rank-output-base /mnt/x"), [("6.3.3.3", "bases", "error")]),
     "results below the cache": (args(cache_dir="/home"), [("6.4.1", "below", "warning")]),
     "one filesystem": (
         lambda leaf: leaf.edit(leaf.path / "fs_separation.json", {"/same_filesystem": True}),
@@ -470,6 +481,10 @@ SEVERAL_RANKS: dict[str, tuple[Spoil, Expected]] = {
     "three results of a trial lost": (
         lambda leaf: leaf.lose((2, 1, 0), (2, 1, 1), (2, 1, 3), declared=False),
         [("6.3.3.3", "results", "error")],
+    ),
+    "no output directory in a command": (
+        lambda leaf: leaf.command(2, lambda words: re.sub("--rank-output-base [^ ]+ ", "", words), trial=1),
+        [("6.3.3.3", "bases", "error")],
     ),
     "a trial lost": (
         lambda leaf: shutil.rmtree(leaf.path / "option_2" / "trial_1"),
