@@ -245,8 +245,10 @@ def unsampled(option: OptionResults, *, recorded: bool) -> list[str] | Absence:
     entries = figures(option, "storage_entries")
     if isinstance(entries, Absence):
         return entries
-    if not recorded:
-        return next((p95 for result, _ in entries if isinstance(p95 := result.figures["device_read_p95"], Absence)), [])
+    absent = [p95 for result, _ in entries if isinstance(p95 := result.figures["device_read_p95"], Absence)]
+    unknown = absent if not recorded else [p95 for p95 in absent if p95.reason is Reason.INVALID]
+    if unknown:
+        return unknown[0]
     return [
         name_of(result.place)
         for result, value in entries

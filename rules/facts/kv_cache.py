@@ -175,6 +175,13 @@ class KvCacheRun(FactModel):
     )
     metadata_files: Fact[list[str]] = fact("Names of the metadata files.", known=Known.RUN)
 
+    metadata_cause: Fact[str] = fact("Cause id of what several metadata files leave unknown.", known=Known.RUN)
+    unknown_options: Fact[str] = fact(
+        "Options of the summary, the directories or the commands that Table KVCache-1 does not have, the first few; "
+        "empty for none. Nothing else is known of them.",
+        known=Known.RUN,
+    )
+
     total_ranks: Fact[Int] = fact("Clients (MPI ranks) that the summary states.", known=Known.RUN, unit="ranks")
     ranks: Fact[Int] = fact(
         "Clients that the run had: as the summary states, or as commands and rank results agree against it.",

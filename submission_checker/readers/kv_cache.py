@@ -212,6 +212,7 @@ class _RunReader:
         self.sheet.put("summary_file", name, self.at)
         self._put("summaries_agree", self.files.summaries_agree)
         self.sheet.put("metadata_files", self.files.metadata_names, self.at)
+        self.sheet.put("metadata_cause", f"metadata:{self.path}", self.at)
 
     def _layout(self) -> int | None:
         """Clients and hosts as the summary, the command line and the commands state them; the number of hosts."""
@@ -375,15 +376,13 @@ class _RunReader:
         return [found[key] for key in sorted(found)], self._commands_at
 
     def _option_readers(self) -> list[OptionReader]:
-        """One for each Option of the table, and for each further one that the leaf shows."""
+        """One for each Option of the table; of others that the leaf shows there is nothing to compare with."""
+        known = derived.option_names()
         keys = self.summary.mapping("/options")
-        stated = (
-            {int(key) for key in keys.value if key.isascii() and key.isdigit() and len(key) < 5}
-            if isinstance(keys, Reading)
-            else set()
-        )
-        shown = {place[0] for place in self.files.placed_commands}
-        numbers = {int(name) for name in derived.option_names()} | stated | shown | set(self.files.options)
+        stated = {clean(key, 20) for key in keys.value} if isinstance(keys, Reading) else set()
+        shown = {place[0] for place in self.files.placed_commands} | self.files.options.keys()
+        others = (stated | {str(number) for number in shown}) - set(known)
+        self.sheet.put("unknown_options", derived.shown(sorted(others)), self.at)
         traced = any(
             not isinstance(result.figures["device_read_p95"], Absence)
             for option in self.files.options.values()
@@ -391,8 +390,7 @@ class _RunReader:
         )
         ranks, trials = self._ranks(), self._trials()
         return [
-            OptionReader(self.files, number, ranks, trials, device_latency_recorded=traced)
-            for number in sorted(numbers)
+            OptionReader(self.files, int(name), ranks, trials, device_latency_recorded=traced) for name in sorted(known)
         ]
 
     def _ranks(self) -> int:
@@ -446,7 +444,11 @@ class _RunReader:
         options = self.summary.mapping("/options")
         if isinstance(options, Absence):
             return options
-        states = [self.summary.bool(f"/options/{name}/partial_failure") for name in options.value if "/" not in name]
+        states = [
+            self.summary.bool(f"/options/{name}/partial_failure")
+            for name in derived.option_names()
+            if name in options.value
+        ]
         unknown = next((state for state in states if isinstance(state, Absence)), None)
         if unknown is not None:
             return unknown

@@ -137,6 +137,10 @@ def extra_trial(leaf: KvLeaf) -> None:
     shutil.copytree(leaf.path / "option_1" / "trial_0", leaf.path / "option_1" / "trial_3")
 
 
+def fourth_option(leaf: KvLeaf) -> None:
+    shutil.copytree(leaf.path / "option_1", leaf.path / "option_4")
+
+
 def option_not_run(leaf: KvLeaf) -> None:
     shutil.rmtree(leaf.path / "option_3")
     leaf.edit(leaf.summary, {"/options/3": DELETE})
@@ -206,6 +210,9 @@ ONE_RANK: dict[str, tuple[Spoil, Expected]] = {
         [("6.3.1.1", "values", "error")] * 2,
     ),
     "Option 3 not run": (option_not_run, [("6.3.1.1", "executed", "error")]),
+    "a directory of a fourth Option": (fourth_option, [("6.3.1.1", "known", "error")]),
+    "a fourth Option in the summary": (summary({"/options/4": {"option": 4}}), [("6.3.1.1", "known", "error")]),
+    "an Option that is no number": (summary({"/options/x": {}}), [("6.3.1.1", "known", "error")]),
     "a command not recorded": (one_command_less, [("6.3.1.1", "commands", "error")]),
     "a short window": (
         result(3, 2, 0, {"/summary/elapsed_time": 60.2}),
@@ -566,6 +573,7 @@ OPEN: dict[str, tuple[Spoil, Expected]] = {
     "no users": (parameter(1, "num-users", 0), [("6.6.2", "users", "error")]),
     "seed of a rank": (result(1, 1, 0, {"/seed": 50}), [("6.6.2", "seeds", "error")]),
     "Option 3 not run": (option_not_run, [("6.6.2", "executed", "warning")]),
+    "a fourth Option": (fourth_option, []),
     "unknown model": (parameter(1, "model", "own-3b"), [("6.6.2", "model", "error")]),
     "unknown model with a configuration": (
         both(parameter(1, "model", "own-3b"), args(config="/mnt/bench/own.yaml")),
@@ -632,7 +640,6 @@ def test_every_clause_of_the_section_is_violated_by_some_spoilt_tree() -> None:
         for rule, clause, _ in expected
     }
     elsewhere = {
-        ("6.3.1.1", "known"),
         ("6.3.2.1", "recorded_trials"),
         ("6.3.2.1", "former_delay"),
         ("6.5.1", "described"),

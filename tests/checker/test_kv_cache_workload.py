@@ -219,12 +219,6 @@ def test_trials_that_only_the_summary_states(tmp_path: Path) -> None:
     assert findings(tree) == [("6.3.2.1", "recorded_trials", "error")]
 
 
-def test_a_fourth_option_is_none_of_the_table(tmp_path: Path) -> None:
-    tree, leaf = legal(tmp_path / "tree")
-    shutil.copytree(leaf.path / "option_1", leaf.path / "option_4")
-    assert ("6.3.1.1", "known", "error") in findings(tree)
-
-
 def test_numbers_that_are_none_leave_the_result_undecided(tmp_path: Path) -> None:
     tree, leaf = legal(tmp_path / "tree")
     file = leaf.result(1, 0, 0)
@@ -235,6 +229,35 @@ def test_numbers_that_are_none_leave_the_result_undecided(tmp_path: Path) -> Non
     (finding,) = [f for f in found(tree) if f.severity.value == "error"]
     assert finding.outcome == "undetermined"
     assert "not a finite number" in finding.message
+
+
+def test_an_infinite_latency_is_told_once(tmp_path: Path) -> None:
+    tree, leaf = legal(tmp_path / "tree", ranks=2)
+    file = leaf.result(1, 0, 0)
+    file.write_text(
+        file.read_text().replace('"storage_read_device_p95_ms": 1', '"storage_read_device_p95_ms": Infinity, "x": 1')
+    )
+    (finding,) = [f for f in found(tree) if f.severity.value != "info"]
+    assert (finding.outcome, finding.path) == ("undetermined", str(file.relative_to(tree.root)))
+
+
+@pytest.mark.parametrize("names", [["a"], []], ids=["two", "none"])
+def test_how_many_metadata_files_there_are_is_told_once(tmp_path: Path, names: list[str]) -> None:
+    tree, leaf = legal(tmp_path / "tree")
+    for name in names:
+        shutil.copy(leaf.metadata, leaf.path / f"{name}_metadata.json")
+    if not names:
+        leaf.metadata.unlink()
+    said = [f for f in check(tree.root, Options()).findings if f.path == str(leaf.path.relative_to(tree.root))]
+    assert [f.rule for f in said if "metadata" in f.message] == ["X6.1"]
+
+
+def test_many_unknown_options_are_one_finding(tmp_path: Path) -> None:
+    tree, leaf = legal(tmp_path / "tree")
+    leaf.edit(leaf.summary, {f"/options/{number}": {"option": number} for number in range(4, 2000)})
+    (finding,) = [f for f in found(tree) if f.severity.value == "error"]
+    assert (finding.rule, finding.clause) == ("6.3.1.1", "known")
+    assert finding.message.endswith("and 1991 more, which Table KVCache-1 does not have")
 
 
 def test_a_pruned_result_is_there_and_unknown(tmp_path: Path) -> None:

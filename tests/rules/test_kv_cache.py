@@ -116,6 +116,8 @@ def test_a_rank_with_entries_and_without_a_read_latency():
     ]
     assert derived.unsampled(option(*ranks), recorded=True) == ["option_1/trial_0/rank_1", "option_1/trial_0/rank_2"]
     assert derived.unsampled(option(ranks[2]), recorded=False) is LACKS
+    broken = result(0, 4, storage_entries=5, device_read_p95=BROKEN)
+    assert derived.unsampled(option(*ranks, broken), recorded=True) is BROKEN
 
 
 @pytest.mark.parametrize(
