@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ..facts.base import Absence, Fact, Reason, Source
-from ..facts.kv_cache import Argument, MissingResult, OptionParameter, SeedGroup, SharedValue
+from ..facts.kv_cache import Argument, MissingResult, OptionParameter, RankRate, SeedGroup, SharedValue
 from ..tables import load_table, reference_rows
 from .checkpointing import canonical
 
@@ -184,42 +184,44 @@ def extreme(
     return choose(known, key=lambda derived: derived.value)  # type: ignore[return-value]
 
 
-def worst_ratio_deviation(option: OptionResults, rate: str, amount: str, span: str) -> Derived | Absence:
-    """Largest deviation of a rank's rate from its amount over its span (0 where the span is)."""
-
-    def compare(result: RankResult) -> Fact[float]:
-        values = [result.figures[name] for name in (rate, amount, span)]
-        absent = next((value for value in values if isinstance(value, Absence)), None)
-        if absent is not None:
-            return absent
-        stated, total, time = values
-        return deviation(stated, total / time if time else 0.0)  # type: ignore[arg-type,operator]
-
-    return _largest(option, compare)
+def worst_rate(option: OptionResults, rate: str, amount: str, span: str) -> RankRate | Absence:
+    """The rank whose rate differs most from its amount over its span (0 where the span is)."""
+    if option.unknown is not None:
+        return option.unknown
+    worst: tuple[float, float, float, RankResult] | None = None
+    for result in option.results:
+        stated, total, seconds = (result.figures[name] for name in (rate, amount, span))
+        if isinstance(stated, Absence):
+            return stated
+        if isinstance(total, Absence):
+            return total
+        if isinstance(seconds, Absence):
+            return seconds
+        computed = total / seconds if seconds else 0.0
+        off = deviation(stated, computed)
+        if worst is None or off > worst[0]:
+            worst = off, stated, computed, result
+    if worst is None:
+        return option.none
+    off, stated, computed, result = worst
+    path, name = result.source.path, name_of(result.place)
+    return RankRate(rank=name, path=path, stated=stated, computed=computed, deviation=off)
 
 
 def worst_ratio(option: OptionResults, amount: str, span: str) -> Derived | Absence:
     """Largest ratio of two figures of one rank."""
-
-    def ratio(result: RankResult) -> Fact[float]:
-        top, bottom = result.figures[amount], result.figures[span]
-        if isinstance(top, Absence) or isinstance(bottom, Absence):
-            return top if isinstance(top, Absence) else bottom
-        return top / bottom if bottom else 0.0
-
-    return _largest(option, ratio)
-
-
-def _largest(option: OptionResults, compute: Callable[[RankResult], Fact[float]]) -> Derived | Absence:
     if option.unknown is not None:
         return option.unknown
     worst: Derived | None = None
     for result in option.results:
-        value = compute(result)
-        if isinstance(value, Absence):
-            return value
-        if worst is None or value > worst.value:
-            worst = Derived(value, result.source)
+        top, bottom = result.figures[amount], result.figures[span]
+        if isinstance(top, Absence):
+            return top
+        if isinstance(bottom, Absence):
+            return bottom
+        ratio = top / bottom if bottom else 0.0
+        if worst is None or ratio > worst.value:
+            worst = Derived(ratio, result.source)
     if worst is None:
         return option.none
     return worst

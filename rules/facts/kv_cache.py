@@ -66,6 +66,16 @@ class BannerCount(Record):
     )
 
 
+class RankRate(Record):
+    """A rate that a rank result states beside the amount and the time that the same result states."""
+
+    rank: str = fact("The rank result.", known=Known.RUN)
+    path: str = fact("Its file.", known=Known.RUN)
+    stated: float = fact("Rate that it states.", known=Known.RUN)
+    computed: float = fact("Its amount over its time.", known=Known.RUN)
+    deviation: float = fact("Difference of the two over the larger one.", known=Known.RUN)
+
+
 class SeedGroup(Record):
     """Rank results whose seed is their rank plus the same number."""
 
@@ -341,16 +351,16 @@ class KvCacheOption(FactModel):
         "Storage-tier read bandwidth: mean over trials of the sum over ranks.", known=Known.RUN, unit="GiB/s"
     )
     read_deviation: Fact[Float] = fact("Relative difference of these two.", known=Known.RUN)
-    read_rank_deviation: Fact[Float] = fact(
-        "Largest relative difference of a rank's read bandwidth and its bytes over its window.", known=Known.RUN
+    read_rank: Fact[list[RankRate]] = fact(
+        "The rank whose read bandwidth (GiB/s) differs most from its bytes over its window.", known=Known.RUN
     )
     recorded_write_bandwidth: Fact[Float] = fact(
         "Aggregated write bandwidth of the summary.", known=Known.RUN, unit="GiB/s"
     )
     write_bandwidth: Fact[Float] = fact("Storage-tier write bandwidth, likewise.", known=Known.RUN, unit="GiB/s")
     write_deviation: Fact[Float] = fact("Relative difference of these two.", known=Known.RUN)
-    write_rank_deviation: Fact[Float] = fact(
-        "Largest relative difference of a rank's write bandwidth and its bytes over its window.", known=Known.RUN
+    write_rank: Fact[list[RankRate]] = fact(
+        "The rank whose write bandwidth (GiB/s) differs most from its bytes over its window.", known=Known.RUN
     )
     longest_request_ratio: Fact[Float] = fact(
         "Longest request of a rank over its timed window, the largest of all ranks.", known=Known.RUN
@@ -362,8 +372,8 @@ class KvCacheOption(FactModel):
         "Tokens over storage time: mean over trials of the sum over ranks.", known=Known.RUN, unit="tokens/s"
     )
     storage_throughput_deviation: Fact[Float] = fact("Relative difference of these two.", known=Known.RUN)
-    throughput_rank_deviation: Fact[Float] = fact(
-        "Largest relative difference of a rank's storage throughput and its tokens over its storage time.",
+    throughput_rank: Fact[list[RankRate]] = fact(
+        "The rank whose storage throughput (tokens/s) differs most from its tokens over its storage time.",
         known=Known.RUN,
     )
     recorded_average_throughput: Fact[Float] = fact(

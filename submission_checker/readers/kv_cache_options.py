@@ -364,16 +364,20 @@ class OptionReader:
                 detail = f"the tool that wrote the leaf did not record {key}"
                 recorded = self.files.not_recorded("latency", recorded.pointer, recorded.path, detail)
             self._compare(name, recorded, self.sheet.get(name), deviation)
-        self._derived("read_rank_deviation", self._rate("read_bandwidth", "read_gib", "seconds"))
-        self._derived("write_rank_deviation", self._rate("write_bandwidth", "written_gib", "seconds"))
-        self._derived("throughput_rank_deviation", self._rate("storage_throughput", "tokens", "storage_seconds"))
+        self._rate("read_rank", "read_bandwidth", "read_gib", "seconds")
+        self._rate("write_rank", "write_bandwidth", "written_gib", "seconds")
+        self._rate("throughput_rank", "storage_throughput", "tokens", "storage_seconds")
         self._derived("longest_request_ratio", derived.worst_ratio(self.results, "longest_request", "seconds"))
         self._derived("shortest_seconds", derived.extreme(self.results, "seconds", min))
         self._derived("longest_seconds", derived.extreme(self.results, "seconds", max))
         self._label()
 
-    def _rate(self, rate: str, amount: str, span: str) -> derived.Derived | Absence:
-        return derived.worst_ratio_deviation(self.results, rate, amount, span)
+    def _rate(self, name: str, rate: str, amount: str, span: str) -> None:
+        worst = derived.worst_rate(self.results, rate, amount, span)
+        if isinstance(worst, Absence):
+            self.sheet.put(name, worst)
+        else:
+            self.sheet.put(name, [worst], Source(worst.path))
 
     def _compare(self, name: str, recorded: Found[float], recomputed: Any, deviation: str) -> None:
         self._put(f"recorded_{name}", recorded)

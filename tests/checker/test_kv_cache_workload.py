@@ -111,6 +111,37 @@ def test_the_draft_wants_device_latency_of_each_option(tmp_path: Path) -> None:
     assert findings(tree, "4.0-draft") == [("6.3.4.3", "read_recorded", "error")] * 3
 
 
+def test_a_rate_of_one_keeps_its_unit(tmp_path: Path) -> None:
+    tree, leaf = legal(tmp_path / "tree")
+    leaf.summarise(1, aggregated_read_bandwidth_gbps=1.0, aggregated_storage_throughput_tokens_per_sec=1.0)
+    said = [f.message for f in found(tree) if f.severity.value == "error"]
+    assert "states a read bandwidth of 1.0 GiB/s;" in said[0]
+    assert "states a storage throughput of 1.0 tokens/s;" in said[1]
+
+
+def test_a_rate_that_does_not_follow_is_named_with_its_numbers(tmp_path: Path) -> None:
+    tree, leaf = legal(tmp_path / "tree", ranks=2)
+    file = leaf.result(1, 2, 1)
+    leaf.edit(file, {"/summary/cache_stats/tier_storage_read_bandwidth_gbps": 17.35})
+    leaf.aggregate()
+    (finding,) = [f for f in found(tree) if f.severity.value == "error"]
+    assert finding.message == (
+        "option_1/trial_2/rank_1 states a read bandwidth of 17.4 GiB/s; its bytes over its window are 17.3 GiB/s. "
+        "They may differ by 1e-06 of the larger one"
+    )
+    assert finding.path == str(file.relative_to(tree.root))
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", '"fast"'])
+def test_an_aggregate_that_is_no_number_is_told_as_such(tmp_path: Path, value: str) -> None:
+    tree, leaf = legal(tmp_path / "tree")
+    text = json.dumps(json.loads(leaf.summary.read_text()))
+    key = '"aggregated_read_bandwidth_gbps": '
+    leaf.summary.write_text(text.replace(key, f'{key}{value}, "x": ', 1))
+    (finding,) = [f for f in found(tree) if f.severity.value == "error"]
+    assert "states no finite number as aggregated_read_bandwidth_gbps" in finding.message
+
+
 def test_the_headline_is_recomputed(tmp_path: Path) -> None:
     tree, leaf = legal(tmp_path / "tree", ranks=2)
     without_device_latency(leaf)

@@ -84,10 +84,13 @@ def test_deviation_is_relative_to_the_larger(one, other, expected):
 def test_a_rank_is_compared_with_its_own_bytes_over_its_own_window():
     read, bytes_, seconds = 13.6135300153449, 4084.0609130859375, 300.0001401901245
     good = option(result(0, read_bandwidth=read, read_gib=bytes_, seconds=seconds))
-    assert derived.worst_ratio_deviation(good, "read_bandwidth", "read_gib", "seconds").value < 1e-12
+    rate = derived.worst_rate(good, "read_bandwidth", "read_gib", "seconds")
+    assert rate.deviation < 1e-12
     bad = option(result(0, read_bandwidth=read * 2, read_gib=bytes_, seconds=seconds))
-    assert derived.worst_ratio_deviation(bad, "read_bandwidth", "read_gib", "seconds").value == pytest.approx(0.5)
-    assert derived.worst_ratio_deviation(option(result(0)), "read_bandwidth", "read_gib", "seconds") is LACKS
+    rate = derived.worst_rate(bad, "read_bandwidth", "read_gib", "seconds")
+    assert (rate.rank, rate.stated, rate.computed) == ("option_1/trial_0/rank_0", read * 2, pytest.approx(read))
+    assert (rate.deviation, rate.path) == (pytest.approx(0.5), "option_1/trial_0/rank_0")
+    assert derived.worst_rate(option(result(0)), "read_bandwidth", "read_gib", "seconds") is LACKS
 
 
 @pytest.mark.parametrize(
