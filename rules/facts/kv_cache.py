@@ -118,7 +118,7 @@ class EnvironmentVariable(Record):
 
     name: str = fact("Name of the variable.", known=Known.PLAN)
     value: str = fact("Its value; empty where the launcher's own is passed on.", known=Known.PLAN)
-    files: list[str] = fact("Names, without directories and in lower case, of the paths in it.", known=Known.PLAN)
+    files: list[str] = fact("Names, without directories, of the paths in it.", known=Known.PLAN)
 
 
 class Argument(Record):

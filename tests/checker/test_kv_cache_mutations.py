@@ -347,7 +347,7 @@ ONE_RANK: dict[str, tuple[Spoil, Expected]] = {
     ),
     "page cache kept": (launched("-x LD_PRELOAD=/opt/nofadvise.so"), [("6.4.2", "cache_closed", "error")]),
     "page cache kept by one of two": (
-        launched("-x LD_PRELOAD=/usr/lib/liballoc.so:/opt/libNoFADVise.so"),
+        launched("-x LD_PRELOAD=/usr/lib/liballoc.so:/opt/nofadvise.so"),
         [("6.4.2", "cache_closed", "error")],
     ),
     "allocator of a directory whose name says nothing": (
