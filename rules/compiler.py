@@ -321,8 +321,8 @@ _SINGULARS = (("leaves", "leaf"), ("ies", "y"), ("sses", "ss"), ("ches", "ch"), 
 
 
 def _unit(unit: str, value: Any) -> str:
-    """``1 host``, ``1 process``, ``1 query``, ``2 hosts``; ``1 s`` stays."""
-    if value == 1 and len(unit) > 3:
+    """``1 host``, ``1 process``, ``1 query``, ``2 hosts``; ``1 s`` and ``1 tokens/s`` stay."""
+    if value == 1 and len(unit) > 3 and "/" not in unit:
         for plural, singular in _SINGULARS:
             if unit.endswith(plural):
                 return unit.removesuffix(plural) + singular

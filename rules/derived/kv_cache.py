@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ..facts.base import Absence, Fact, Reason, Source
-from ..facts.kv_cache import Argument, MissingResult, OptionParameter, SeedGroup, SharedValue
+from ..facts.kv_cache import Argument, MissingResult, OptionParameter, RankRate, SeedGroup, SharedValue
 from ..tables import load_table, reference_rows
 from .checkpointing import canonical
 
@@ -21,6 +21,7 @@ SMALL = 0.001
 """Differences are relative to the larger value, or to this where both are smaller (bandwidths, rates, latencies)."""
 SHOWN = 5
 """Rank results that a text names before it counts the rest."""
+NO_FILE = "there is no result file"
 
 Place = tuple[int, int, int]
 """Option, trial and rank of one rank result."""
@@ -130,6 +131,15 @@ def resolve_ranks(processes: int | None, per_host: int | None, hosts: int) -> in
     return None
 
 
+def clients(stated: int, started: int, there: int) -> int:
+    """Clients that a run had, where its summary states one number and its commands start another.
+
+    ``there``: one more than the highest rank that has a directory. The commands outvote the summary where no directory
+    lies beyond them, unless the summary holds all of these as well and is the smaller of the two.
+    """
+    return stated if there > started or there <= stated < started else started
+
+
 def deviation(one: float, other: float) -> float:
     """Difference of two figures relative to the larger one; see :data:`SMALL`."""
     return abs(one - other) / max(abs(one), abs(other), SMALL)
@@ -174,42 +184,44 @@ def extreme(
     return choose(known, key=lambda derived: derived.value)  # type: ignore[return-value]
 
 
-def worst_ratio_deviation(option: OptionResults, rate: str, amount: str, span: str) -> Derived | Absence:
-    """Largest deviation of a rank's rate from its amount over its span (0 where the span is)."""
-
-    def compare(result: RankResult) -> Fact[float]:
-        values = [result.figures[name] for name in (rate, amount, span)]
-        absent = next((value for value in values if isinstance(value, Absence)), None)
-        if absent is not None:
-            return absent
-        stated, total, time = values
-        return deviation(stated, total / time if time else 0.0)  # type: ignore[arg-type,operator]
-
-    return _largest(option, compare)
+def worst_rate(option: OptionResults, rate: str, amount: str, span: str) -> RankRate | Absence:
+    """The rank whose rate differs most from its amount over its span (0 where the span is)."""
+    if option.unknown is not None:
+        return option.unknown
+    worst: tuple[float, float, float, RankResult] | None = None
+    for result in option.results:
+        stated, total, seconds = (result.figures[name] for name in (rate, amount, span))
+        if isinstance(stated, Absence):
+            return stated
+        if isinstance(total, Absence):
+            return total
+        if isinstance(seconds, Absence):
+            return seconds
+        computed = total / seconds if seconds else 0.0
+        off = deviation(stated, computed)
+        if worst is None or off > worst[0]:
+            worst = off, stated, computed, result
+    if worst is None:
+        return option.none
+    off, stated, computed, result = worst
+    path, name = result.source.path, name_of(result.place)
+    return RankRate(rank=name, path=path, stated=stated, computed=computed, deviation=off)
 
 
 def worst_ratio(option: OptionResults, amount: str, span: str) -> Derived | Absence:
     """Largest ratio of two figures of one rank."""
-
-    def ratio(result: RankResult) -> Fact[float]:
-        top, bottom = result.figures[amount], result.figures[span]
-        if isinstance(top, Absence) or isinstance(bottom, Absence):
-            return top if isinstance(top, Absence) else bottom
-        return top / bottom if bottom else 0.0
-
-    return _largest(option, ratio)
-
-
-def _largest(option: OptionResults, compute: Callable[[RankResult], Fact[float]]) -> Derived | Absence:
     if option.unknown is not None:
         return option.unknown
     worst: Derived | None = None
     for result in option.results:
-        value = compute(result)
-        if isinstance(value, Absence):
-            return value
-        if worst is None or value > worst.value:
-            worst = Derived(value, result.source)
+        top, bottom = result.figures[amount], result.figures[span]
+        if isinstance(top, Absence):
+            return top
+        if isinstance(bottom, Absence):
+            return bottom
+        ratio = top / bottom if bottom else 0.0
+        if worst is None or ratio > worst.value:
+            worst = Derived(ratio, result.source)
     if worst is None:
         return option.none
     return worst
@@ -235,8 +247,10 @@ def unsampled(option: OptionResults, *, recorded: bool) -> list[str] | Absence:
     entries = figures(option, "storage_entries")
     if isinstance(entries, Absence):
         return entries
-    if not recorded:
-        return next((p95 for result, _ in entries if isinstance(p95 := result.figures["device_read_p95"], Absence)), [])
+    absent = [p95 for result, _ in entries if isinstance(p95 := result.figures["device_read_p95"], Absence)]
+    unknown = absent if not recorded else [p95 for p95 in absent if p95.reason is Reason.INVALID]
+    if unknown:
+        return unknown[0]
     return [
         name_of(result.place)
         for result, value in entries
@@ -346,7 +360,7 @@ def is_inside(path: str, directory: str) -> bool:
 
 @dataclass(slots=True)
 class Unusable:
-    """Rank results of one Option without a usable file: reason by place; whole trials and the Option folded."""
+    """Rank results of one Option without a usable file, and reasons by place."""
 
     option: int
     ranks: int
@@ -371,32 +385,46 @@ class Unusable:
         return self.ranks * self.trials - inside
 
     def records(self, leaf: str, cause: str) -> list[MissingResult]:
-        """As facts: one for each result, or for a trial (or the Option) none of whose results is usable."""
+        """As facts, few whatever number of ranks is stated: of a trial one for those that the summary lists and one for
+        the others, and likewise of the trials without any usable result.
+        """
         if not self.count:
             return []
+        option = f"option_{self.option}"
         if self.count == self.ranks * self.trials and not self.reasons:
             every = all(place in self.declared for place in self)
-            return [self._record(f"option_{self.option}", leaf, self.count, every, "", cause)]
+            return [self._record([option], leaf, option, self.count, every, [NO_FILE], cause)]
         records: list[MissingResult] = []
+        whole: dict[bool, list[str]] = {}
         for trial in range(self.trials):
             missing = [rank for rank in range(self.ranks) if (trial, rank) not in self.present]
-            name = f"option_{self.option}/trial_{trial}"
+            name = f"{option}/trial_{trial}"
             if len(missing) == self.ranks > 1 and not any(place[0] == trial for place in self.reasons):
-                every = all((trial, rank) in self.declared for rank in missing)
-                records.append(self._record(name, leaf, len(missing), every, "", cause))
+                whole.setdefault(all((trial, rank) in self.declared for rank in missing), []).append(name)
                 continue
-            for rank in missing:
-                place = (trial, rank)
-                declared = place in self.declared
-                detail = self.reasons.get(place, "")
-                records.append(self._record(f"{name}/rank_{rank}", leaf, 1, declared, detail, cause))
-        return records
+            for declared in (True, False):
+                ranks = [rank for rank in missing if ((trial, rank) in self.declared) is declared]
+                names = [f"{name}/rank_{rank}" for rank in ranks]
+                details = dict.fromkeys(self.reasons.get((trial, rank), NO_FILE) for rank in ranks)
+                if ranks:
+                    records.append(self._record(names, leaf, name, len(ranks), declared, details, cause))
+        return records + [
+            self._record(names, leaf, option, len(names) * self.ranks, declared, [NO_FILE], cause)
+            for declared, names in whole.items()
+        ]
 
     @staticmethod
-    def _record(name: str, leaf: str, count: int, declared: bool, detail: str, cause: str) -> MissingResult:
-        detail = detail or "there is no result file"
+    def _record(
+        names: Sequence[str], leaf: str, around: str, count: int, declared: bool, details: Iterable[str], cause: str
+    ) -> MissingResult:
+        """``around``: the directory that several names lie in."""
         return MissingResult(
-            name=name, path=f"{leaf}/{name}", count=count, declared=declared, detail=detail, cause=cause
+            name=shown(names),
+            path=f"{leaf}/{names[0] if len(names) == 1 else around}",
+            count=count,
+            declared=declared,
+            detail=shown(list(details)),
+            cause=cause,
         )
 
 

@@ -39,6 +39,21 @@ class CommandOption(Record):
     trials: list[int] = fact("Trials whose command has it.", known=Known.PLAN)
 
 
+class OptionRanks(Record):
+    """A number of ranks that the summary states for Options."""
+
+    ranks: int = fact("rank_count of the Options.", known=Known.RUN, unit="ranks")
+    options: str = fact("Numbers of these Options.", known=Known.RUN)
+
+
+class BaseCount(Record):
+    """How often commands of the wrapper state a directory that the ranks' own ones lie in."""
+
+    name: str = fact("Command-line option of the wrapper, without dashes.", known=Known.PLAN)
+    count: int = fact("How often it stands in each of these commands.", known=Known.PLAN)
+    commands: str = fact("Option and trial of these commands, the first few.", known=Known.PLAN)
+
+
 class BannerCount(Record):
     """What the log of one trial says of its clients."""
 
@@ -49,6 +64,16 @@ class BannerCount(Record):
     divided: bool = fact(
         "Several clients whose lines add up to --num-users: the load was divided among them.", known=Known.RUN
     )
+
+
+class RankRate(Record):
+    """A rate that a rank result states beside the amount and the time that the same result states."""
+
+    rank: str = fact("The rank result.", known=Known.RUN)
+    path: str = fact("Its file.", known=Known.RUN)
+    stated: float = fact("Rate that it states.", known=Known.RUN)
+    computed: float = fact("Its amount over its time.", known=Known.RUN)
+    deviation: float = fact("Difference of the two over the larger one.", known=Known.RUN)
 
 
 class SeedGroup(Record):
@@ -68,12 +93,12 @@ class SharedValue(Record):
 
 
 class MissingResult(Record):
-    """A rank result without a usable file; a trial or an Option stands for all of its ranks where none has one."""
+    """Rank results of a trial without a usable file; trials, or an Option, where none of their ranks has one."""
 
-    name: str = fact("Place in the leaf, e.g. option_2/trial_0/rank_1.", known=Known.RUN)
-    path: str = fact("Path relative to the results directory.", known=Known.RUN)
+    name: str = fact("Places in the leaf, e.g. option_2/trial_0/rank_1, the first few.", known=Known.RUN)
+    path: str = fact("Path relative to the results directory; of several, the directory around them.", known=Known.RUN)
     count: int = fact("Rank results that it stands for.", known=Known.RUN)
-    declared: bool = fact("The summary lists it under missing_files.", known=Known.RUN)
+    declared: bool = fact("The summary lists them under missing_files.", known=Known.RUN)
     detail: str = fact("What is wrong, in a few words.", known=Known.RUN)
     cause: str = fact("Cause id that the absences of what it would have stated carry.", known=Known.RUN)
 
@@ -93,6 +118,7 @@ class EnvironmentVariable(Record):
 
     name: str = fact("Name of the variable.", known=Known.PLAN)
     value: str = fact("Its value; empty where the launcher's own is passed on.", known=Known.PLAN)
+    files: list[str] = fact("Names, without directories, of the paths in it.", known=Known.PLAN)
 
 
 class Argument(Record):
@@ -159,7 +185,20 @@ class KvCacheRun(FactModel):
     )
     metadata_files: Fact[list[str]] = fact("Names of the metadata files.", known=Known.RUN)
 
+    metadata_cause: Fact[str] = fact("Cause id of what several metadata files leave unknown.", known=Known.RUN)
+    unknown_options: Fact[str] = fact(
+        "Options of the summary, the directories or the commands that Table KVCache-1 does not have, the first few; "
+        "empty for none. Nothing else is known of them.",
+        known=Known.RUN,
+    )
+
     total_ranks: Fact[Int] = fact("Clients (MPI ranks) that the summary states.", known=Known.RUN, unit="ranks")
+    ranks: Fact[Int] = fact(
+        "Clients that the run had: as the summary states, or as commands and rank results agree against it.",
+        known=Known.RUN,
+        unit="ranks",
+    )
+    option_ranks: Fact[list[OptionRanks]] = fact("Ranks that the summary states for its Options.", known=Known.RUN)
     npernode: Fact[Int] = fact("Clients a host that the summary states.", known=Known.RUN, unit="ranks")
     host_count: Fact[Int] = fact("Hosts that the summary states.", known=Known.RUN, unit="hosts")
     hosts_given: Fact[Int] = fact(
@@ -169,6 +208,11 @@ class KvCacheRun(FactModel):
         "Clients that --num-processes, --npernode and --hosts resolve to.", known=Known.PLAN, unit="ranks"
     )
     command_ranks: Fact[list[int]] = fact("Values of mpirun -n, each once.", known=Known.PLAN)
+    programs: Fact[list[str]] = fact(
+        "Programs that the recorded commands start: the benchmark's wrapper, or the benchmark itself; each once.",
+        known=Known.PLAN,
+    )
+    bases: Fact[list[BaseCount]] = fact("Directories that commands of the wrapper state.", known=Known.PLAN)
     command_slots: Fact[list[int]] = fact("Sums of the slots of mpirun -host, each once.", known=Known.PLAN)
     collected_hosts: Fact[Int] = fact(
         "Hosts that the collector saw (system_info.num_hosts).", known=Known.PROBE, unit="hosts"
@@ -193,7 +237,8 @@ class KvCacheRun(FactModel):
     cache_is_url: Fact[bool] = fact("The cache directory is a URL.", known=Known.PLAN)
     results_dir: Fact[str] = fact("Results directory, normalised.", known=Known.PLAN)
     cache_inside_results: Fact[str] = fact(
-        "Cache directory of a command that lies in the results directory; empty where none does.", known=Known.PLAN
+        "Cache directory, of a command or given, that is the results directory or lies in it; empty where none does.",
+        known=Known.PLAN,
     )
     results_inside_cache: Fact[bool] = fact("The results directory lies below the cache directory.", known=Known.PLAN)
     same_filesystem: Fact[bool] = fact(
@@ -262,7 +307,9 @@ class KvCacheOption(FactModel):
     longest_seconds: Fact[Float] = fact("Timed window of the rank with the longest one.", known=Known.RUN, unit="s")
     users: Fact[list[float]] = fact("Values of --num-users over the trials, each once.", known=Known.PLAN)
     durations: Fact[list[float]] = fact("Values of --duration over the trials, each once.", known=Known.PLAN)
-    models: Fact[list[str]] = fact("Values of --model over the trials, each once.", known=Known.PLAN)
+    models: Fact[list[str]] = fact(
+        "Values of --model over the trials, each once; without one the benchmark runs its default.", known=Known.PLAN
+    )
     tiers: Fact[str] = fact("Sizes of the GPU and CPU tiers as the commands state them.", known=Known.PLAN)
     offered_users: Fact[Float] = fact("Users over all clients.", known=Known.PLAN, unit="users")
     inflight: Fact[Float] = fact("Concurrent allocations over all clients.", known=Known.PLAN)
@@ -276,7 +323,6 @@ class KvCacheOption(FactModel):
     )
     io_trace: Fact[bool] = fact("A command carries --io-trace-log: nothing is read or written.", known=Known.PLAN)
 
-    rank_count: Fact[Int] = fact("Ranks that the summary states for the Option.", known=Known.RUN, unit="ranks")
     clients: Fact[list[BannerCount]] = fact("Client lines of the logs.", known=Known.RUN)
     load_divided: Fact[bool] = fact("In some trial the users were divided among the clients.", known=Known.RUN)
     shared: Fact[list[SharedValue]] = fact(
@@ -305,16 +351,16 @@ class KvCacheOption(FactModel):
         "Storage-tier read bandwidth: mean over trials of the sum over ranks.", known=Known.RUN, unit="GiB/s"
     )
     read_deviation: Fact[Float] = fact("Relative difference of these two.", known=Known.RUN)
-    read_rank_deviation: Fact[Float] = fact(
-        "Largest relative difference of a rank's read bandwidth and its bytes over its window.", known=Known.RUN
+    read_rank: Fact[list[RankRate]] = fact(
+        "The rank whose read bandwidth (GiB/s) differs most from its bytes over its window.", known=Known.RUN
     )
     recorded_write_bandwidth: Fact[Float] = fact(
         "Aggregated write bandwidth of the summary.", known=Known.RUN, unit="GiB/s"
     )
     write_bandwidth: Fact[Float] = fact("Storage-tier write bandwidth, likewise.", known=Known.RUN, unit="GiB/s")
     write_deviation: Fact[Float] = fact("Relative difference of these two.", known=Known.RUN)
-    write_rank_deviation: Fact[Float] = fact(
-        "Largest relative difference of a rank's write bandwidth and its bytes over its window.", known=Known.RUN
+    write_rank: Fact[list[RankRate]] = fact(
+        "The rank whose write bandwidth (GiB/s) differs most from its bytes over its window.", known=Known.RUN
     )
     longest_request_ratio: Fact[Float] = fact(
         "Longest request of a rank over its timed window, the largest of all ranks.", known=Known.RUN
@@ -326,8 +372,8 @@ class KvCacheOption(FactModel):
         "Tokens over storage time: mean over trials of the sum over ranks.", known=Known.RUN, unit="tokens/s"
     )
     storage_throughput_deviation: Fact[Float] = fact("Relative difference of these two.", known=Known.RUN)
-    throughput_rank_deviation: Fact[Float] = fact(
-        "Largest relative difference of a rank's storage throughput and its tokens over its storage time.",
+    throughput_rank: Fact[list[RankRate]] = fact(
+        "The rank whose storage throughput (tokens/s) differs most from its tokens over its storage time.",
         known=Known.RUN,
     )
     recorded_average_throughput: Fact[Float] = fact(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from mlpstorage.results.document import (
     InvalidValueError,
     Reading,
     as_choice,
+    as_int,
     as_list,
     as_text,
     read_yaml,
@@ -23,11 +25,13 @@ from rules.derived.checkpointing import canonical, parse_hosts
 from rules.derived.locations import normal_path
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.kv_cache import (
+    BaseCount,
     EnvironmentVariable,
     Feature,
     KvCacheOption,
     KvCacheRun,
     KvCacheWorkload,
+    OptionRanks,
     PlacedDirectory,
 )
 from rules.tables import reference_rows
@@ -41,6 +45,9 @@ from .kv_cache_commands import Command, environment
 from .kv_cache_files import MAX_RANKS, MAX_TRIALS, RunFiles
 from .kv_cache_options import OptionReader
 
+CACHE_BASE = "rank-cache-base"
+BASES = (CACHE_BASE, "rank-output-base")
+"""Directories that the wrapper takes, each once; the ranks' own ones lie in them."""
 END_DELAY_SECONDS = 90.0
 """The wrapper waits so long after a rank has saved its result."""
 _SOLUTION = "/system_under_test/solution"
@@ -205,18 +212,22 @@ class _RunReader:
         self.sheet.put("summary_file", name, self.at)
         self._put("summaries_agree", self.files.summaries_agree)
         self.sheet.put("metadata_files", self.files.metadata_names, self.at)
+        self.sheet.put("metadata_cause", f"metadata:{self.path}", self.at)
 
     def _layout(self) -> int | None:
         """Clients and hosts as the summary, the command line and the commands state them; the number of hosts."""
         self._put("total_ranks", self.files.ranks)
+        self._put("ranks", self.files.clients)
         self._put("npernode", self.summary.int("/npernode"))
         self._put("host_count", self.summary.int("/host_count"))
         hosts = self._or_default(self.metadata.read("/args/hosts", _as_host_count), self._command_hosts() or 1)
         self._put("hosts_given", hosts)
         self._put("resolved_ranks", self._resolved(hosts))
         self._optional("collected_hosts", self.metadata.int("/system_info/num_hosts"))
-        self._each_command("command_ranks", lambda command: command.processes)
-        self._each_command("command_slots", lambda command: None if command.slots is None else sum(command.slots))
+        self._each_launch("command_ranks", lambda command: command.processes)
+        self._each_launch("command_slots", lambda command: None if command.slots is None else sum(command.slots))
+        self._put("bases", self._bases())
+        self._each_command("programs", lambda command: posixpath.basename(command.program))
         return hosts.value if isinstance(hosts, Reading) else None
 
     def _command_hosts(self) -> int | None:
@@ -239,6 +250,32 @@ class _RunReader:
             )
             return self.metadata.invalid("/args/num_processes", detail)
         return Reading(resolved, self.metadata.source("/args"))
+
+    def _bases(self) -> Found[list[BaseCount]]:
+        """Of all commands of the wrapper: one without an output base has no place."""
+        commands = self.files.commands
+        if isinstance(commands, Absence):
+            return commands
+        stated: dict[tuple[str, int], list[str]] = {}
+        for command in commands:
+            if not command.direct:
+                for name in BASES:
+                    stated.setdefault((name, len(command.values(name))), []).append(_name_of(command))
+        found = [
+            BaseCount(name=name, count=count, commands=derived.shown(names))
+            for (name, count), names in sorted(stated.items())
+        ]
+        return Reading(found, self._commands_at)
+
+    def _each_launch(self, name: str, value: Any) -> None:
+        """The same of the launcher's words, which need not state it: the benchmark can be started without one."""
+        commands = self.files.commands
+        if isinstance(commands, list) and all(value(command) is None for command in commands):
+            detail = "the commands do not state ranks or slots"
+            at = self._commands_at
+            self.sheet.put(name, self.files.not_recorded("launcher", at.pointer, at.path, detail))
+        else:
+            self._each_command(name, value)
 
     def _each_command(self, name: str, value: Any) -> None:
         """A value of each command, each once."""
@@ -302,15 +339,15 @@ class _RunReader:
         self._optional("gate_skipped", self.metadata.bool("/args/skip_fs_separation_gate"))
 
     def _cache_inside(self, cache: Found[str], results: Found[str]) -> Found[str]:
-        """The first cache directory, of the arguments or of a command, that lies in the results directory."""
+        """The first cache directory, of the arguments or of a command, that is in the results directory, or is it."""
         leaf = self._path_argument("result_dir")
         outer = [found.value for found in (results, leaf) if isinstance(found, Reading)]
         if not outer:
             return results
         commands = self.files.commands if isinstance(self.files.commands, list) else []
         inner = [cache.value] if isinstance(cache, Reading) else []
-        inner += [normal_path(base) for command in commands for base in command.values("rank-cache-base")]
-        inside = [path for path in inner if any(path != root and derived.is_inside(path, root) for root in outer)]
+        inner += [normal_path(base) for command in commands for base in command.values(CACHE_BASE)]
+        inside = [path for path in inner if any(derived.is_inside(path, root) for root in outer)]
         return Reading(inside[0] if inside else "", self.metadata.source("/args"))
 
     def _closed(self) -> None:
@@ -339,15 +376,13 @@ class _RunReader:
         return [found[key] for key in sorted(found)], self._commands_at
 
     def _option_readers(self) -> list[OptionReader]:
-        """One for each Option of the table, and for each further one that the leaf shows."""
+        """One for each Option of the table; of others that the leaf shows there is nothing to compare with."""
+        known = derived.option_names()
         keys = self.summary.mapping("/options")
-        stated = (
-            {int(key) for key in keys.value if key.isascii() and key.isdigit() and len(key) < 5}
-            if isinstance(keys, Reading)
-            else set()
-        )
-        shown = {place[0] for place in self.files.placed_commands}
-        numbers = {int(name) for name in derived.option_names()} | stated | shown | set(self.files.options)
+        stated = {clean(key, 20) for key in keys.value} if isinstance(keys, Reading) else set()
+        shown = {place[0] for place in self.files.placed_commands} | self.files.options.keys()
+        others = (stated | {str(number) for number in shown}) - set(known)
+        self.sheet.put("unknown_options", derived.shown(sorted(others)), self.at)
         traced = any(
             not isinstance(result.figures["device_read_p95"], Absence)
             for option in self.files.options.values()
@@ -355,14 +390,13 @@ class _RunReader:
         )
         ranks, trials = self._ranks(), self._trials()
         return [
-            OptionReader(self.files, number, ranks, trials, device_latency_recorded=traced)
-            for number in sorted(numbers)
+            OptionReader(self.files, int(name), ranks, trials, device_latency_recorded=traced) for name in sorted(known)
         ]
 
     def _ranks(self) -> int:
-        """Ranks that each trial should have: of the summary, else of the command line, else those that are there."""
-        if isinstance(self.files.ranks, Reading):
-            return self.files.ranks.value
+        """Ranks that each trial should have: of summary or commands, else of the arguments, else what is there."""
+        if isinstance(self.files.clients, Reading):
+            return self.files.clients.value
         resolved = self.sheet.get("resolved_ranks")
         if isinstance(resolved, int) and 0 < resolved <= MAX_RANKS and self.metadata.has("/args"):
             return resolved
@@ -376,6 +410,7 @@ class _RunReader:
         return asked or min(max(found, default=0), MAX_TRIALS)
 
     def _results(self, readers: list[OptionReader], hosts: int | None) -> None:
+        self._put("option_ranks", self._option_ranks(readers))
         executed = [reader.unusable for reader in readers if reader.executed]
         missing = sum(unusable.count for unusable in executed)
         self.sheet.put("missing_count", missing, self.at)
@@ -393,11 +428,27 @@ class _RunReader:
         results = [result for option in self.files.options.values() for result in option.results]
         self.sheet.put("shared_measurements", derived.shared_measurements(results), self.at)
 
+    def _option_ranks(self, readers: list[OptionReader]) -> Found[list[OptionRanks]]:
+        """By the number of ranks; of an Option that the summary does not have, nothing is stated."""
+        options: dict[int, list[str]] = {}
+        for reader in readers:
+            stated = reader.recorded("rank_count", as_int)
+            if isinstance(stated, Reading):
+                options.setdefault(stated.value, []).append(reader.name)
+            elif self.summary.has(f"/options/{reader.name}") or not self.summary.ok:
+                return stated
+        found = [OptionRanks(ranks=ranks, options=", ".join(names)) for ranks, names in sorted(options.items())]
+        return Reading(found, self.summary.source("/options"))
+
     def _option_failure(self) -> Found[bool]:
         options = self.summary.mapping("/options")
         if isinstance(options, Absence):
             return options
-        states = [self.summary.bool(f"/options/{name}/partial_failure") for name in options.value if "/" not in name]
+        states = [
+            self.summary.bool(f"/options/{name}/partial_failure")
+            for name in derived.option_names()
+            if name in options.value
+        ]
         unknown = next((state for state in states if isinstance(state, Absence)), None)
         if unknown is not None:
             return unknown
@@ -439,6 +490,13 @@ def _as_params(value: Any) -> str:
     if isinstance(value, list):
         return shown("", " ".join(as_text(item) for item in as_list(value)))
     return shown("", as_text(value))
+
+
+def _name_of(command: Command) -> str:
+    if command.place is None:
+        return f"entry {command.index} of the metadata"
+    option, trial = command.place
+    return f"option_{option}/trial_{trial}"
 
 
 def _wrapper_directory(command: Command) -> str | None:

@@ -22,6 +22,7 @@ MAX_WORDS = 5000
 """Words of one command; the longest real ones name 51 hosts."""
 
 _PLACE = re.compile(r"(?:^|/)option_([0-9]{1,4})/trial_([0-9]{1,4})(?:/|$)")
+_ATTACHED = re.compile(r"(-n|-np|-c)([0-9]+)|(--?[A-Za-z]+)=(.*)", re.DOTALL)
 _RANK_PREFIX = r"^\s*(?:\[[^\]\n]{1,40}\](?:<std(?:out|err)>)?:?\s*)?"
 _STATED = {
     "num-users": r"Users: *([0-9]{1,9})\b",
@@ -63,26 +64,29 @@ class Command:
 
     @property
     def processes(self) -> int | None:
-        """The launcher's ``-n``; None where it is not a number."""
-        text = dlio.parse_launch(self.launcher).processes
+        """The launcher's ``-n``; None where it is not there, or not a number."""
+        text = dlio.parse_launch(_apart(self.launcher)).processes
         return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None
 
     @property
     def slots(self) -> list[int] | None:
-        """Slots of each host of mpirun -host, in its order; None where there is none, or it is malformed."""
-        hosts = dlio.parse_launch(self.launcher).hosts
-        if hosts is None:
-            return None
-        try:
-            return [slots or 1 for _, slots in parse_hosts([hosts])]
-        except ValueError:
-            return None
+        """Slots of each host of mpirun -host, in its order; None where it does not state them for each."""
+        slots = [slots for _, slots in self._hosts if slots is not None]
+        return slots if slots and len(slots) == len(self._hosts) else None
 
     @property
     def hosts(self) -> int | None:
         """Distinct hosts of mpirun -host."""
-        slots = self.slots
-        return None if slots is None else len(slots)
+        return len(self._hosts) or None
+
+    @property
+    def _hosts(self) -> list[tuple[str, int | None]]:
+        """None of them where there is no -host, or it is malformed."""
+        stated = dlio.parse_launch(_apart(self.launcher)).hosts
+        try:
+            return parse_hosts([] if stated is None else [stated])
+        except ValueError:
+            return []
 
     @property
     def config_is_foreign(self) -> bool:
@@ -107,6 +111,13 @@ def parse_command(index: int, command: str) -> Command | None:
     at = programs[0]
     options = list(_options(words[at + 1 : at + 1 + MAX_WORDS]))
     return Command(index, words[:at], words[at], options, _place(options))
+
+
+def _apart(words: Iterable[str]) -> Iterator[str]:
+    """The words, where an option's value is part of its word (``-n8``, ``--np=8``) as two."""
+    for word in words:
+        match = _ATTACHED.fullmatch(word)
+        yield from (part for part in match.groups() if part is not None) if match else (word,)
 
 
 def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -135,7 +146,8 @@ def _place(options: Iterable[tuple[str, str]]) -> tuple[int, int] | None:
 def environment(words: Sequence[str]) -> Iterator[EnvironmentVariable]:
     """Variables that the words of a launcher set."""
     for name, value in dlio.environment(words):
-        yield EnvironmentVariable(name=name, value=value)
+        files = [posixpath.basename(path) for path in re.split(r"[:\s]+", value) if path]
+        yield EnvironmentVariable(name=name, value=value, files=files)
 
 
 def as_command(value: object) -> str:

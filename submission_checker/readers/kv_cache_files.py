@@ -12,12 +12,13 @@ from mlpstorage.results import layout
 from mlpstorage.results.document import Document, Found, Reading, as_int
 from mlpstorage.results.files import MAX_LOG_BYTES, Root
 from mlpstorage.results.text import clean
+from rules.derived.kv_cache import clients
 from rules.facts import Absence, Reason, Source
 
 from ..leaf import Leaf
 from .common import Role
 from .kv_cache_commands import Banner, Command, as_command, last_saved, parse_banner, parse_command
-from .kv_cache_ranks import OptionDirectory, read_options
+from .kv_cache_ranks import OptionDirectory, ranks_there, read_options
 from .leaf_json import placeholder_of, read_leaf_json
 
 MAX_RANKS = 20_000
@@ -130,6 +131,22 @@ class RunFiles:
         return self._bounded(self.summary.int("/total_ranks"), MAX_RANKS)
 
     @cached_property
+    def clients(self) -> Found[int]:
+        """Clients that the run had, of summary or commands; see :func:`rules.derived.kv_cache.clients`."""
+        stated = self.ranks
+        commands = self.commands if isinstance(self.commands, list) else []
+        started = {command.processes for command in commands} - {None}
+        count = started.pop() if len(started) == 1 else None
+        if count is None or not 0 < count <= MAX_RANKS:
+            return stated
+        if isinstance(stated, Reading) and (
+            stated.value == count
+            or clients(stated.value, count, ranks_there(self._root, self.leaf.path)) == stated.value
+        ):
+            return stated
+        return Reading(count, self.metadata.source("/command_output_files"))
+
+    @cached_property
     def trials(self) -> Found[int]:
         """Trials of each Option that the summary states, as far as it can be true."""
         return self._bounded(self.summary.int("/trials_per_option"), MAX_TRIALS)
@@ -143,7 +160,7 @@ class RunFiles:
     def options(self) -> dict[int, OptionDirectory]:
         """What lies in the directories of the Options."""
         trials = self.trials.value if isinstance(self.trials, Reading) else self.argument("trials", MAX_TRIALS)
-        ranks = self.ranks.value if isinstance(self.ranks, Reading) else None
+        ranks = self.clients.value if isinstance(self.clients, Reading) else None
         return read_options(self._root, self.leaf.path, trials, ranks)
 
     def argument(self, name: str, most: int) -> int | None:

@@ -22,8 +22,7 @@ from .kv_cache_ranks import OptionDirectory
 _TAIL = re.compile(r"option_([0-9]{1,4})/trial_([0-9]{1,4})/rank_([0-9]{1,6})(?:/|$)")
 FORWARDED = ("output", "cache-dir", "seed")
 """Options that the wrapper sets for each rank; passed on by hand they would be the same for all."""
-AUTOSCALING, IO_TRACE = "enable-autoscaling", "io-trace-log"
-_BASES = ("rank-cache-base", "rank-output-base")
+AUTOSCALING, IO_TRACE, SEED_BASE = "enable-autoscaling", "io-trace-log", "seed-base"
 
 AGGREGATES: Mapping[str, tuple[str, str]] = {
     "read_bandwidth": ("aggregated_read_bandwidth_gbps", "read_deviation"),
@@ -130,8 +129,8 @@ class OptionReader:
         self._from_commands("forwarded", lambda: [f"--{name}" for name in FORWARDED if self._has_wrapped(name)])
         for name, option in (("users", "num-users"), ("durations", "duration")):
             self._numbers(name, option)
-        self._from_commands("models", lambda: sorted({c.value("model") or "" for c in self.commands.values()}))
-        self._numbers("seed_bases", "seed-base", as_int)
+        self._from_commands("models", self._models)
+        self._seed_bases()
         self._from_commands("tiers", self._tier_sizes)
         for name, option in (("offered_users", "num-users"), ("inflight", "max-concurrent-allocs")):
             self._offered(name, option)
@@ -166,6 +165,17 @@ class OptionReader:
                 self.sheet.put(fact, self.files.metadata.invalid(at, f"--{option} {text!r} is not {problem}"))
                 return
         self._from_commands(fact, lambda: sorted(values))
+
+    def _models(self) -> list[str]:
+        return sorted({model for command in self.commands.values() if (model := command.value("model"))})
+
+    def _seed_bases(self) -> None:
+        """Not known where no command states one: the benchmark can be started without its wrapper."""
+        if self.commands and not self._has(SEED_BASE):
+            at, detail = self._commands_at, f"the commands do not state --{SEED_BASE}"
+            self.sheet.put("seed_bases", self.files.not_recorded(SEED_BASE, at.pointer, at.path, detail))
+        else:
+            self._numbers("seed_bases", SEED_BASE, as_int)
 
     def _tier_sizes(self) -> str:
         command = self.commands[min(self.commands)]
@@ -263,7 +273,6 @@ class OptionReader:
         return command is not None and len(users) > 1 and command.value("num-users") == str(sum(users))
 
     def _layout(self) -> None:
-        self._put("rank_count", self._recorded("rank_count", as_int))
         seeds = derived.seed_groups(self.results)
         self.sheet.put("seeds", seeds, self._results_at)
         self.sheet.put("shared", [*derived.shared_seeds(self.results), *self._shared_bases()], self._results_at)
@@ -330,7 +339,7 @@ class OptionReader:
             texts.append(f"trial {trial} (exit code {code})")
         return texts
 
-    def _recorded(self, key: str, convert: Callable[[Any], Any]) -> Found[Any]:
+    def recorded(self, key: str, convert: Callable[[Any], Any]) -> Found[Any]:
         """A value of the summary; where it has nothing of the Option, one cause stands for all of them."""
         pointer = f"/options/{self.name}"
         if self.summary.ok and not self.summary.has(pointer):
@@ -341,12 +350,12 @@ class OptionReader:
         for name, (key, deviation) in AGGREGATES.items():
             recomputed = derived.mean_of_sums(self.results, name)
             self.sheet.put(name, recomputed, self._results_at)
-            self._compare(name, self._recorded(key, as_float), recomputed, deviation)
+            self._compare(name, self.recorded(key, as_float), recomputed, deviation)
         for name, (key, deviation) in LATENCIES.items():
             missing = None if name == "storage_p95" else 0.0
             found = derived.extreme(self.results, name, max, if_absent=missing)
             self._derived(name, found)
-            recorded = self._recorded(key, as_float)
+            recorded = self.recorded(key, as_float)
             if (
                 isinstance(recorded, Absence)
                 and recorded.reason is Reason.KEY_ABSENT
@@ -355,16 +364,20 @@ class OptionReader:
                 detail = f"the tool that wrote the leaf did not record {key}"
                 recorded = self.files.not_recorded("latency", recorded.pointer, recorded.path, detail)
             self._compare(name, recorded, self.sheet.get(name), deviation)
-        self._derived("read_rank_deviation", self._rate("read_bandwidth", "read_gib", "seconds"))
-        self._derived("write_rank_deviation", self._rate("write_bandwidth", "written_gib", "seconds"))
-        self._derived("throughput_rank_deviation", self._rate("storage_throughput", "tokens", "storage_seconds"))
+        self._rate("read_rank", "read_bandwidth", "read_gib", "seconds")
+        self._rate("write_rank", "write_bandwidth", "written_gib", "seconds")
+        self._rate("throughput_rank", "storage_throughput", "tokens", "storage_seconds")
         self._derived("longest_request_ratio", derived.worst_ratio(self.results, "longest_request", "seconds"))
         self._derived("shortest_seconds", derived.extreme(self.results, "seconds", min))
         self._derived("longest_seconds", derived.extreme(self.results, "seconds", max))
         self._label()
 
-    def _rate(self, rate: str, amount: str, span: str) -> derived.Derived | Absence:
-        return derived.worst_ratio_deviation(self.results, rate, amount, span)
+    def _rate(self, name: str, rate: str, amount: str, span: str) -> None:
+        worst = derived.worst_rate(self.results, rate, amount, span)
+        if isinstance(worst, Absence):
+            self.sheet.put(name, worst)
+        else:
+            self.sheet.put(name, [worst], Source(worst.path))
 
     def _compare(self, name: str, recorded: Found[float], recomputed: Any, deviation: str) -> None:
         self._put(f"recorded_{name}", recorded)

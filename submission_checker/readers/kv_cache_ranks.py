@@ -21,7 +21,7 @@ from mlpstorage.results.document import (
 from mlpstorage.results.files import Root
 from mlpstorage.results.layout import leaf_time
 from mlpstorage.results.text import clean
-from rules.derived.kv_cache import RankResult, name_of
+from rules.derived.kv_cache import RankResult, name_of, option_names
 from rules.facts import Absence, Reason
 from rules.facts.kv_cache import ExtraResult
 
@@ -77,11 +77,14 @@ class OptionDirectory:
 def read_options(root: Root, leaf: str, trials: int | None, ranks: int | None) -> dict[int, OptionDirectory]:
     """The Options that have a directory, with the results of their ranks.
 
-    What lies beyond the stated numbers of trials and ranks is listed and not read.
+    What lies beyond the stated numbers of trials and ranks is listed and not read; so are Options that nobody knows.
     """
+    known = option_names()
     found: dict[int, OptionDirectory] = {}
     for number, name in _numbered(root, leaf, _OPTION):
         option = found[number] = OptionDirectory(number)
+        if str(number) not in known:
+            continue
         for trial, trial_name in _numbered(root, f"{leaf}/{name}", _TRIAL):
             path = f"{leaf}/{name}/{trial_name}"
             if trials is not None and trial >= trials:
@@ -95,6 +98,19 @@ def read_options(root: Root, leaf: str, trials: int | None, ranks: int | None) -
                 option.ranks = max(option.ranks, rank + 1)
                 _read_rank(root, leaf, f"{path}/{rank_name}", (number, trial, rank), option)
     return found
+
+
+def ranks_there(root: Root, leaf: str) -> int:
+    """One more than the highest rank that has a directory in some trial."""
+    return max(
+        (
+            rank + 1
+            for _, name in _numbered(root, leaf, _OPTION)
+            for _, trial_name in _numbered(root, f"{leaf}/{name}", _TRIAL)
+            for rank, _ in _numbered(root, f"{leaf}/{name}/{trial_name}", _RANK)
+        ),
+        default=0,
+    )
 
 
 def _numbered(root: Root, directory: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:

@@ -111,6 +111,37 @@ def test_the_draft_wants_device_latency_of_each_option(tmp_path: Path) -> None:
     assert findings(tree, "4.0-draft") == [("6.3.4.3", "read_recorded", "error")] * 3
 
 
+def test_a_rate_of_one_keeps_its_unit(tmp_path: Path) -> None:
+    tree, leaf = legal(tmp_path / "tree")
+    leaf.summarise(1, aggregated_read_bandwidth_gbps=1.0, aggregated_storage_throughput_tokens_per_sec=1.0)
+    said = [f.message for f in found(tree) if f.severity.value == "error"]
+    assert "states a read bandwidth of 1.0 GiB/s;" in said[0]
+    assert "states a storage throughput of 1.0 tokens/s;" in said[1]
+
+
+def test_a_rate_that_does_not_follow_is_named_with_its_numbers(tmp_path: Path) -> None:
+    tree, leaf = legal(tmp_path / "tree", ranks=2)
+    file = leaf.result(1, 2, 1)
+    leaf.edit(file, {"/summary/cache_stats/tier_storage_read_bandwidth_gbps": 17.35})
+    leaf.aggregate()
+    (finding,) = [f for f in found(tree) if f.severity.value == "error"]
+    assert finding.message == (
+        "option_1/trial_2/rank_1 states a read bandwidth of 17.4 GiB/s; its bytes over its window are 17.3 GiB/s. "
+        "They may differ by 1e-06 of the larger one"
+    )
+    assert finding.path == str(file.relative_to(tree.root))
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", '"fast"'])
+def test_an_aggregate_that_is_no_number_is_told_as_such(tmp_path: Path, value: str) -> None:
+    tree, leaf = legal(tmp_path / "tree")
+    text = json.dumps(json.loads(leaf.summary.read_text()))
+    key = '"aggregated_read_bandwidth_gbps": '
+    leaf.summary.write_text(text.replace(key, f'{key}{value}, "x": ', 1))
+    (finding,) = [f for f in found(tree) if f.severity.value == "error"]
+    assert "states no finite number as aggregated_read_bandwidth_gbps" in finding.message
+
+
 def test_the_headline_is_recomputed(tmp_path: Path) -> None:
     tree, leaf = legal(tmp_path / "tree", ranks=2)
     without_device_latency(leaf)
@@ -154,6 +185,39 @@ def test_a_lost_result_is_named_by_its_place(tmp_path: Path) -> None:
     assert {"6.3.4.1", "6.3.4.2"} <= set(finding.opens)
 
 
+def test_lost_results_of_a_trial_are_one_finding(tmp_path: Path) -> None:
+    tree, leaf = legal(tmp_path / "tree", ranks=4)
+    leaf.lose((2, 1, 1), (2, 1, 2), declared=False)
+    leaf.result(2, 1, 3).write_text("{")
+    (finding,) = [f for f in found(tree) if f.severity.value == "error"]
+    assert finding.path == str(leaf.rank(2, 1, 3).parent.relative_to(tree.root))
+    assert finding.message.startswith(
+        "no usable result of option_2/trial_1/rank_1, option_2/trial_1/rank_2, option_2/trial_1/rank_3 "
+        "(there is no result file, "
+    )
+    assert "3 of 12 rank results" in finding.message
+
+
+@pytest.mark.parametrize("stated", [16, 2, 20_000, 10**9])
+def test_a_wrong_total_is_one_finding_that_says_both(tmp_path: Path, stated: int) -> None:
+    tree, leaf = legal(tmp_path / "tree", ranks=4, hosts=2)
+    leaf.edit(leaf.summary, {"/total_ranks": stated, "/npernode": stated // 2})
+    (finding,) = [f for f in found(tree) if f.severity.value != "info"]
+    if stated <= 20_000:
+        assert finding.message == f"commands start 4 ranks; the summary states {stated} ranks"
+    else:
+        assert (finding.outcome, finding.path) == ("undetermined", str(leaf.summary.relative_to(tree.root)))
+
+
+def test_a_great_total_that_nothing_contradicts_has_few_findings(tmp_path: Path) -> None:
+    tree, leaf = legal(tmp_path / "tree", ranks=2)
+    leaf.edit(leaf.summary, {"/total_ranks": 20_000, "/npernode": 20_000, "/trials_per_option": 100})
+    leaf.edit(leaf.metadata, {"/command_output_files": []})
+    lost = [f.message for f in found(tree) if (f.rule, f.clause) == ("6.3.3.3", "results")]
+    assert len(lost) == 3 * (3 + 1)  # each trial that is there, and all others of the Option
+    assert all(len(message) < 500 for message in lost)
+
+
 def test_a_lost_option_is_one_finding(tmp_path: Path) -> None:
     tree, leaf = legal(tmp_path / "tree", ranks=4)
     shutil.rmtree(leaf.path / "option_2")
@@ -186,12 +250,6 @@ def test_trials_that_only_the_summary_states(tmp_path: Path) -> None:
     assert findings(tree) == [("6.3.2.1", "recorded_trials", "error")]
 
 
-def test_a_fourth_option_is_none_of_the_table(tmp_path: Path) -> None:
-    tree, leaf = legal(tmp_path / "tree")
-    shutil.copytree(leaf.path / "option_1", leaf.path / "option_4")
-    assert ("6.3.1.1", "known", "error") in findings(tree)
-
-
 def test_numbers_that_are_none_leave_the_result_undecided(tmp_path: Path) -> None:
     tree, leaf = legal(tmp_path / "tree")
     file = leaf.result(1, 0, 0)
@@ -202,6 +260,35 @@ def test_numbers_that_are_none_leave_the_result_undecided(tmp_path: Path) -> Non
     (finding,) = [f for f in found(tree) if f.severity.value == "error"]
     assert finding.outcome == "undetermined"
     assert "not a finite number" in finding.message
+
+
+def test_an_infinite_latency_is_told_once(tmp_path: Path) -> None:
+    tree, leaf = legal(tmp_path / "tree", ranks=2)
+    file = leaf.result(1, 0, 0)
+    file.write_text(
+        file.read_text().replace('"storage_read_device_p95_ms": 1', '"storage_read_device_p95_ms": Infinity, "x": 1')
+    )
+    (finding,) = [f for f in found(tree) if f.severity.value != "info"]
+    assert (finding.outcome, finding.path) == ("undetermined", str(file.relative_to(tree.root)))
+
+
+@pytest.mark.parametrize("names", [["a"], []], ids=["two", "none"])
+def test_how_many_metadata_files_there_are_is_told_once(tmp_path: Path, names: list[str]) -> None:
+    tree, leaf = legal(tmp_path / "tree")
+    for name in names:
+        shutil.copy(leaf.metadata, leaf.path / f"{name}_metadata.json")
+    if not names:
+        leaf.metadata.unlink()
+    said = [f for f in check(tree.root, Options()).findings if f.path == str(leaf.path.relative_to(tree.root))]
+    assert [f.rule for f in said if "metadata" in f.message] == ["X6.1"]
+
+
+def test_many_unknown_options_are_one_finding(tmp_path: Path) -> None:
+    tree, leaf = legal(tmp_path / "tree")
+    leaf.edit(leaf.summary, {f"/options/{number}": {"option": number} for number in range(4, 2000)})
+    (finding,) = [f for f in found(tree) if f.severity.value == "error"]
+    assert (finding.rule, finding.clause) == ("6.3.1.1", "known")
+    assert finding.message.endswith("does not have: 10, 100, 1000, 1001, 1002 and 1991 more")
 
 
 def test_a_pruned_result_is_there_and_unknown(tmp_path: Path) -> None:

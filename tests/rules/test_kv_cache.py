@@ -84,10 +84,13 @@ def test_deviation_is_relative_to_the_larger(one, other, expected):
 def test_a_rank_is_compared_with_its_own_bytes_over_its_own_window():
     read, bytes_, seconds = 13.6135300153449, 4084.0609130859375, 300.0001401901245
     good = option(result(0, read_bandwidth=read, read_gib=bytes_, seconds=seconds))
-    assert derived.worst_ratio_deviation(good, "read_bandwidth", "read_gib", "seconds").value < 1e-12
+    rate = derived.worst_rate(good, "read_bandwidth", "read_gib", "seconds")
+    assert rate.deviation < 1e-12
     bad = option(result(0, read_bandwidth=read * 2, read_gib=bytes_, seconds=seconds))
-    assert derived.worst_ratio_deviation(bad, "read_bandwidth", "read_gib", "seconds").value == pytest.approx(0.5)
-    assert derived.worst_ratio_deviation(option(result(0)), "read_bandwidth", "read_gib", "seconds") is LACKS
+    rate = derived.worst_rate(bad, "read_bandwidth", "read_gib", "seconds")
+    assert (rate.rank, rate.stated, rate.computed) == ("option_1/trial_0/rank_0", read * 2, pytest.approx(read))
+    assert (rate.deviation, rate.path) == (pytest.approx(0.5), "option_1/trial_0/rank_0")
+    assert derived.worst_rate(option(result(0)), "read_bandwidth", "read_gib", "seconds") is LACKS
 
 
 @pytest.mark.parametrize(
@@ -116,6 +119,8 @@ def test_a_rank_with_entries_and_without_a_read_latency():
     ]
     assert derived.unsampled(option(*ranks), recorded=True) == ["option_1/trial_0/rank_1", "option_1/trial_0/rank_2"]
     assert derived.unsampled(option(ranks[2]), recorded=False) is LACKS
+    broken = result(0, 4, storage_entries=5, device_read_p95=BROKEN)
+    assert derived.unsampled(option(*ranks, broken), recorded=True) is BROKEN
 
 
 @pytest.mark.parametrize(
@@ -204,16 +209,51 @@ def names(of):
     return [(record.name.removeprefix("option_1"), record.count) for record in of.records("leaf", "cause")]
 
 
+@pytest.mark.parametrize(
+    ("stated", "started", "there", "expected"),
+    [
+        (16, 8, 8, 8),
+        (16, 8, 7, 8),
+        (16, 8, 16, 16),
+        (4, 8, 8, 8),
+        (4, 8, 7, 8),
+        (4, 8, 4, 4),
+        (4, 2, 4, 4),
+        (8, 8, 8, 8),
+    ],
+)
+def test_commands_and_results_outvote_the_summary(stated, started, there, expected):
+    assert derived.clients(stated, started, there) == expected
+
+
 def test_missing_results_are_folded_to_trials_and_options():
     assert names(unusable([(0, 0), (0, 1), (1, 0), (1, 1)])) == []
     assert names(unusable([(0, 0), (0, 1), (1, 0)])) == [("/trial_1/rank_1", 1)]
     assert names(unusable([(0, 0), (0, 1)])) == [("/trial_1", 2)]
+    assert names(unusable([(0, 0), (1, 0)], ranks=3)) == [
+        ("/trial_0/rank_1, option_1/trial_0/rank_2", 2),
+        ("/trial_1/rank_1, option_1/trial_1/rank_2", 2),
+    ]
+    assert names(unusable([(0, 0)], ranks=2, trials=4)) == [
+        ("/trial_0/rank_1", 1),
+        ("/trial_1, option_1/trial_2, option_1/trial_3", 6),
+    ]
     assert names(unusable([])) == [("", 4)]
 
 
 def test_a_damaged_file_keeps_its_trial_from_being_folded():
     damaged = unusable([(0, 0), (0, 1)], reasons={(1, 0): "it is not JSON"})
-    assert names(damaged) == [("/trial_1/rank_0", 1), ("/trial_1/rank_1", 1)]
+    (record,) = damaged.records("leaf", "cause")
+    assert (record.name, record.path) == ("option_1/trial_1/rank_0, option_1/trial_1/rank_1", "leaf/option_1/trial_1")
+    assert record.detail == "it is not JSON, there is no result file"
+
+
+def test_what_the_summary_lists_stands_apart():
+    lost = unusable([(0, 0), (0, 1), (0, 2)], ranks=3, declared={(1, 1)}, reasons={(1, 0): "it is not JSON"})
+    found = [
+        (record.name.rpartition("/")[2], record.count, record.declared) for record in lost.records("leaf", "cause")
+    ]
+    assert found == [("rank_1", 1, True), ("rank_2", 2, False)]
 
 
 def test_a_folded_trial_is_declared_where_all_of_it_is():
