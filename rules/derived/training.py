@@ -333,7 +333,7 @@ def _override(name: str, value: str, default: str, origin: Origin) -> Override:
 def sizing_facts(accelerators: Any, batch_size: Any, samples: Any, record_length: Any, memory: Any) -> dict[str, Any]:
     """The facts that rule 3.1.2 reads, each a value or an Absence.
 
-    The number of steps decides without the memory; the other facts pass on the first absence.
+    What the number of steps alone requires is known without the memory; the other facts pass on the first absence.
     """
     inputs = (accelerators, batch_size, samples, record_length)
     absent = next((value for value in inputs if isinstance(value, Absence)), None)
@@ -342,11 +342,12 @@ def sizing_facts(accelerators: Any, batch_size: Any, samples: Any, record_length
     known = 0 if isinstance(memory, Absence) else memory
     found = dict(_sizing_facts(accelerators, batch_size, samples, record_length, known))
     if isinstance(memory, Absence):
-        found.update(dict.fromkeys(_SIZING_FACTS[1:], memory))
+        found.update(dict.fromkeys(_OF_MEMORY, memory))
     return found
 
 
-_SIZING_FACTS = ("files_by_steps", "files_by_memory", "required_files", "required_files_floored", "sizing")
+_OF_MEMORY = ("files_by_memory", "required_files", "required_files_floored", "sizing")
+_SIZING_FACTS = ("files_by_steps", "files_by_steps_floored", *_OF_MEMORY)
 
 
 @lru_cache(1024)  # all the runs of a workload have one sizing
@@ -356,6 +357,7 @@ def _sizing_facts(
     sizing = size_dataset(accelerators, batch_size, samples, exact(record_length), memory)
     return {
         "files_by_steps": math.ceil(sizing.by_steps),
+        "files_by_steps_floored": math.floor(sizing.by_steps),
         "files_by_memory": math.ceil(sizing.by_memory),
         "required_files": sizing.files,
         "required_files_floored": sizing.files_floored,

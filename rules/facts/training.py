@@ -90,7 +90,7 @@ class TrainingRun(FactModel):
     record_length: Fact[Float] = fact("Mean length of one sample.", known=Known.PLAN, unit="bytes")
     batch_size: Fact[Int] = fact("Samples of one step of one accelerator.", known=Known.PLAN, unit="samples")
     memory_bytes: Fact[Int] = fact(
-        "Memory of all client hosts together: the largest that was measured, else as declared.",
+        "Memory of all client hosts together, the largest that was measured (before the run: as declared).",
         known=Known.PROBE,
         unit="bytes",
     )
@@ -108,6 +108,9 @@ class TrainingRun(FactModel):
     memory_ratio: Fact[Float] = fact("Memory of the largest client host over the smallest's.", known=Known.PROBE)
     files_by_steps: Fact[Int] = fact(
         "Files for the prescribed number of steps in each epoch, rounded up.", known=Known.PLAN, unit="files"
+    )
+    files_by_steps_floored: Fact[Int] = fact(
+        "The same rounded down, as tools before 3.0.43 sized it.", known=Known.PLAN, unit="files"
     )
     files_by_memory: Fact[Int] = fact(
         "Files for the prescribed multiple of the client memory, rounded up.", known=Known.PROBE, unit="files"

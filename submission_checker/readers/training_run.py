@@ -167,7 +167,7 @@ class RunReader:
         self._put("manifest_passed", passed)
 
     def _memory(self) -> None:
-        """3.1.2: the measured memory of all clients, the larger of two measurements; else what was declared."""
+        """3.1.2: the measured memory of all clients, the larger of two measurements. What was declared is none."""
         summed = self.summary.read("/host_memory_GB", _sum_of_memory)
         collected = _at_least_one(self.metadata.int("/system_info/total_memory_bytes"))
         seen = self.metadata.int("/system_info/num_hosts")
@@ -176,15 +176,11 @@ class RunReader:
             collected = self._not_recorded("system_info", "the tool collected no host facts")
         elif isinstance(seen, Reading) and not isinstance(hosts, Absence) and seen.value != hosts:
             collected = self._not_recorded("system_info", f"host facts of {seen.value} of {hosts} hosts are there")
-        declared = self._declared()
         self._put("summary_memory_bytes", summed)
         self._put("collected_memory_bytes", collected)
-        self._put("declared_memory_bytes", declared)
+        self._put("declared_memory_bytes", self._declared())
         measured = [found for found in (summed, collected) if isinstance(found, Reading)]
-        if measured:
-            self._put("memory_bytes", max(measured, key=lambda reading: reading.value))
-        else:
-            self._put("memory_bytes", declared if isinstance(declared, Reading) else summed)
+        self._put("memory_bytes", max(measured, key=lambda reading: reading.value) if measured else summed)
         self._put("memory_ratio", ratio(self.files, 0))
 
     def _declared(self) -> Found[int]:

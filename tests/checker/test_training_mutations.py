@@ -544,6 +544,19 @@ def test_host_memory_counts_by_its_sum_wherever_it_stands(tmp_path: Path) -> Non
         assert bool(found) == (count < 105000), number
 
 
+@pytest.mark.parametrize(
+    ("declared", "count", "expected"), [(1, 56000, []), (10000, 56000, []), (1, 55999, [("3.1.2", "error", "steps")])]
+)
+def test_declared_memory_is_no_measurement(tree: TrainingTree, declared: int, count: int, expected: list[str]) -> None:
+    """What only the memory decides is left open; the number of steps is not."""
+    files(count, 56000)(tree)
+    edit("summary", {"/host_memory_GB": DELETE})(tree)
+    edit("metadata", {"/system_info": None, "/args/client_host_memory_in_gb": declared})(tree)
+    found = [f for f in findings(tree) if f[0] == "3.1.2"]
+    assert [f for f in found if f[2] != "?"] == expected
+    assert ("3.1.2", "error", "?") in found
+
+
 @pytest.mark.parametrize("entries", [[], [-1.0, 5000.0], [0.0], "503.5"])
 def test_a_memory_list_that_cannot_be_is_no_measurement(tree: TrainingTree, entries: object) -> None:
     edit("summary", {"/host_memory_GB": entries})(tree)
