@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ..facts.base import Absence, FactModel, FactSheet, Reason, Source
@@ -35,6 +35,17 @@ class Phases:
     datagens: Sequence[TrainingDatagen]
     directories: Sequence[str] = ()
     """Phases whose directory is there, even where it holds no leaf."""
+    series: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Places in ``runs`` of each accelerator type's runs."""
+
+    @property
+    def roles(self) -> list[str]:
+        """What each run is for."""
+        found = ["unassigned"] * len(self.runs)
+        for members in self.series.values():
+            for position, index in enumerate(members):
+                found[index] = role(position, len(members))
+        return found
 
     def missing(self, phase: str) -> Absence:
         """Why nothing is known of a phase without leaves."""
@@ -45,11 +56,30 @@ class Phases:
         return Absence(f"file:{place}", Reason.MISSING_FILE, place, detail=f"the workload has no {phase} phase")
 
 
-def role(index: int, count: int) -> str:
-    """What the run of this place is for."""
-    if count != RUNS:
-        return "unassigned"
-    return "measured" if index else "warmup"
+def series_of(runs: Sequence[FactSheet], counted: Sequence[bool]) -> dict[str, list[int]]:
+    """Places of the runs that count, by accelerator type; one that states none goes with the only type there is."""
+    found: dict[str, list[int]] = {}
+    for index, run in enumerate(runs):
+        if counted[index]:
+            accelerator = run.get("accelerator")
+            found.setdefault("" if isinstance(accelerator, Absence) else str(accelerator), []).append(index)
+    if len(found) > 1:
+        unnamed = found.pop("", [])
+        if len(found) == 1:
+            (members,) = found.values()
+            members[:] = sorted([*members, *unnamed])
+    return found
+
+
+def role(position: int, count: int) -> str:
+    """What the run at this position of a series is for; 'unassigned' where that cannot be told.
+
+    The first run warms up, those after it are measured. Any six neighbours of a longer series may be the ones that
+    count: a run is measured only if it is so in each of these windows.
+    """
+    if position == 0 and count <= RUNS:
+        return "warmup"
+    return "measured" if max(count - RUNS, 0) < position < RUNS else "unassigned"
 
 
 def pair_datasize(run: FactSheet, records: Sequence[TrainingDatasize]) -> TrainingDatasize | None:
@@ -132,8 +162,8 @@ def derive_workload(phases: Phases, labels: Sequence[str], observed: Mapping[str
     """
     path, sheet = phases.path, FactSheet()
     runs = []
-    for index, (run, run_path) in enumerate(zip(phases.runs, phases.run_paths, strict=True)):
-        run.put("role", role(index, len(phases.runs)), Source(path))
+    for run, run_path, its_role in zip(phases.runs, phases.run_paths, phases.roles, strict=True):
+        run.put("role", its_role, Source(path))
         pairing_facts(run, run_path, phases)
         runs.append(run.build(TrainingRun, run_path))
     for name, value in observed.items():
@@ -147,8 +177,6 @@ def derive_workload(phases: Phases, labels: Sequence[str], observed: Mapping[str
     larger = _larger(runs) if phases.datasizes else phases.missing(DATASIZE)
     sheet.put("larger_runs", larger, None if isinstance(larger, Absence) else Source(path))
     _prescribe(sheet, phases, runs)
-    measured = [run for run in runs if run.role == "measured"]
-    sheet.put("measured_runs", len(measured), Source(path))
     below: list[FactModel] = [*phases.datasizes, *phases.datagens, *runs]
     return sheet.build(TrainingWorkload, path, below)
 

@@ -38,6 +38,14 @@ class StatedOverride(Record):
     overrides: str = fact("Value in dlio_config/overrides.yaml.", known=Known.RUN)
 
 
+class Bandwidth(Record):
+    """The read bandwidth of the runs of one accelerator type."""
+
+    accelerator: str = fact("Accelerator type, lower case; empty where no run states one.", known=Known.RUN)
+    runs: int = fact("Runs that are measured.", known=Known.RUN, unit="runs")
+    gib_per_second: float = fact("Mean of the measured runs' means.", known=Known.RUN, unit="GiB/s")
+
+
 class TrainingRun(FactModel):
     """One training run: a leaf under ``run/``, or the run that a command line asks for."""
 
@@ -59,7 +67,8 @@ class TrainingRun(FactModel):
     accelerator: Fact[str] = fact("Accelerator type that is simulated, lower case.", known=Known.PLAN)
     template: Fact[str] = fact("Model and accelerator as DLIO's workload name, e.g. unet3d_b200.", known=Known.PLAN)
     role: Fact[Literal["warmup", "measured", "unassigned"]] = fact(
-        "The first of exactly six runs warms up, the five others are measured; otherwise 'unassigned'.",
+        "The first run of an accelerator type warms up, the others are measured. 'unassigned' where that cannot be "
+        "told: in a series of more than six, for a run by itself, for a directory that is no run of the series.",
         known=Known.RUN,
     )
 
@@ -327,11 +336,9 @@ class TrainingWorkload(FactModel):
     least_cores: Fact[Int] = fact("Cores of its smallest client host.", known=Known.RUN, unit="cores")
     most_cores: Fact[Int] = fact("Cores of its largest client host.", known=Known.RUN, unit="cores")
     consistency_issues: Fact[list[str]] = fact("What the tool itself remarked on differing hosts.", known=Known.RUN)
-    measured_runs: Fact[Int] = fact("Runs that are measured.", known=Known.RUN, unit="runs")
-    read_gib_per_second: Fact[Float] = fact(
-        "Read bandwidth: mean of the measured runs' means. Absent unless all five state one.",
+    bandwidths: Fact[list[Bandwidth]] = fact(
+        "Read bandwidth of each accelerator type with all its runs. Absent unless each measured run states one.",
         known=Known.RUN,
-        unit="GiB/s",
     )
 
     @property

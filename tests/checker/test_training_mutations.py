@@ -343,6 +343,65 @@ def test_other_legal_trees_are_silent(tmp_path: Path) -> None:
         assert findings(legal.build()) == [], number
 
 
+LOW = {
+    "/metric/train_au_mean_percentage": 84.9,
+    "/metric/train_au_percentage": [84.9] * 8,
+    "/metric/train_au_meet_expectation": "fail",
+    "/metric/train_throughput_samples_per_second": [0.849 * 16 * 24 / 0.04755] * 8,
+}
+
+
+def backup(tree: TrainingTree) -> None:
+    shutil.copytree(tree.runs[3].path, tree.workload / "run" / "20260701_160000.bak")
+
+
+def other_accelerator(tree: TrainingTree) -> None:
+    for leaf in [tree.add_run(f"20260702_{hour}0000") for hour in range(10, 16)]:
+        leaf.edit("metadata", {"/accelerator": "mi355", "/args/accelerator_type": "mi355"})
+        batch, time = "/workload/reader/batch_size", "/workload/train/computation_time"
+        leaf.edit("config", {batch: 36, time: 0.071325})
+
+
+@pytest.mark.parametrize(
+    ("more", "low", "expected"),
+    [
+        (None, 0, ["warmup"]),
+        (None, 1, ["minimum"]),
+        (backup, 0, ["warmup"]),
+        (backup, 1, ["minimum"]),
+        (lambda tree: tree.add_run("20260701_160000"), 0, ["warmup"]),
+        (lambda tree: tree.add_run("20260701_160000"), 1, ["warmup"]),
+        (lambda tree: tree.add_run("20260701_160000"), 2, ["minimum"]),
+        (lambda tree: tree.add_run("20260701_160000"), 6, ["warmup"]),
+        (lambda tree: shutil.rmtree(tree.runs[5].path), 0, ["warmup"]),
+        (lambda tree: shutil.rmtree(tree.runs[5].path), 1, ["minimum"]),
+        (other_accelerator, 0, ["warmup"]),
+        (other_accelerator, 6, ["warmup"]),
+        (other_accelerator, 7, ["minimum"]),
+    ],
+)
+def test_only_a_run_that_is_surely_measured_fails(
+    tmp_path: Path, more: Spoil | None, low: int, expected: list[str]
+) -> None:
+    tree = TrainingTree(tmp_path, model="retinanet", files=8369985).build()
+    if more is not None:
+        more(tree)
+    tree.runs[low].edit("summary", LOW)
+    severity = {"warmup": "warning", "minimum": "error"}
+    found = [f for f in findings(tree) if f[0] == "3.3.2" and f[2] in severity]
+    assert found == [("3.3.2", severity[clause], clause) for clause in expected]
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"), [(None, ["b200"]), (backup, ["b200"]), (other_accelerator, ["b200", "mi355"])]
+)
+def test_each_accelerator_type_has_its_bandwidth(tmp_path: Path, more: Spoil | None, expected: list[str]) -> None:
+    tree = TrainingTree(tmp_path, model="retinanet", files=8369985).build()
+    if more is not None:
+        more(tree)
+    assert [f.item for f in judged(tree, "4.0-draft") if f.clause == "bandwidth"] == expected
+
+
 def test_a_missing_datasize_phase_is_one_finding_that_leaves_two_rules_open(tree: TrainingTree) -> None:
     prune(tree, "datasize")
     report = check(tree.root, Options())
