@@ -246,7 +246,7 @@ def _larger(runs: Sequence[TrainingRun]) -> list[str]:
 def _prescribe(sheet: FactSheet, phases: Phases, runs: Sequence[TrainingRun]) -> None:
     """3.2.1: what was generated, and the largest dataset that the runs' datasize records prescribe.
 
-    For want of a record it is the runs' own minimum (rounded down: 3.1.2 judges the rounding).
+    Where no record belongs to a run it is the runs' own minimum (rounded down: 3.1.2 judges the rounding).
     """
     made = phases.datagens[-1] if phases.datagens else None
     if made is None:
@@ -257,11 +257,12 @@ def _prescribe(sheet: FactSheet, phases: Phases, runs: Sequence[TrainingRun]) ->
         _put_product(sheet, "generated_samples", made.num_files, made.samples_per_file, made.path)
         sheet.put("generated_record_length", made.record_length, made.source("datagen.record_length"))
     paired = [record for run in phases.runs if (record := pair_datasize(run, phases.datasizes))]
-    records = paired or list(phases.datasizes)
+    if not phases.runs and len(phases.datasizes) == 1:
+        paired = list(phases.datasizes)
     candidates: list[tuple[Any, Any, Any, str]]
-    if records:
+    if paired:
         origin = DATASIZE
-        candidates = [(r.num_files, r.samples_per_file, r.record_length, r.path) for r in records]
+        candidates = [(r.num_files, r.samples_per_file, r.record_length, r.path) for r in paired]
     else:
         origin = "runs"
         candidates = [(r.required_files_floored, r.samples_per_file, r.record_length, r.path) for r in runs]

@@ -411,10 +411,37 @@ def test_a_missing_datasize_phase_is_one_finding_that_leaves_two_rules_open(tree
     assert findings(tree) == []  # 3.2.1 falls back on the runs' own minimum
 
 
-def test_without_a_record_datagen_is_held_against_the_runs(tree: TrainingTree) -> None:
-    prune(tree, "datasize")
-    tree.leaves("datagen")[0].override("dataset.num_files_train", 50000)
-    assert ("3.2.1", "warning", "fallback") in findings(tree)
+def no_record_of_the_runs(tree: TrainingTree) -> None:
+    second_record(tree, 60000, "/mnt/other")
+    tree.leaves("datasize")[0].edit("metadata", {"/args/data_dir": "/mnt/third"})
+
+
+@pytest.mark.parametrize(
+    "without", [lambda tree: prune(tree, "datasize"), no_record_of_the_runs], ids=["no phase", "none pairs"]
+)
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("dataset.num_files_train", 56000, []),
+        ("dataset.num_files_train", 55999, ["fallback"]),
+        ("dataset.record_length_bytes", 2097152, ["fallback_length"]),
+    ],
+)
+def test_without_a_record_datagen_is_held_against_the_runs(
+    tree: TrainingTree, without: Spoil, key: str, value: int, expected: list[str]
+) -> None:
+    without(tree)
+    tree.leaves("datagen")[0].override(key, value)
+    found = [f for f in findings(tree) if f[0] == "3.2.1"]
+    assert found == [("3.2.1", "warning", clause) for clause in expected]
+
+
+def test_no_record_of_several_counts_without_a_run(tree: TrainingTree) -> None:
+    prune(tree, "run")
+    tree.leaves("datagen")[0].override("dataset.num_files_train", 55999)
+    assert ("3.2.1", "error", "generated") in findings(tree)
+    second_record(tree, 60000, "/mnt/other")
+    assert [f for f in findings(tree) if f[0] == "3.2.1" and f[2] != "?"] == []
 
 
 def test_pruned_rank_files_leave_everything_decidable(tree: TrainingTree) -> None:
