@@ -494,12 +494,49 @@ def test_open_allows_the_keys_of_its_list_only(tmp_path: Path) -> None:
     assert ("3.6.3", "error", "changed") in findings(tree)
 
 
+CHANGED = {"run": "changed", "datagen": "generated", "datasize": "sized"}
+"""Phase to the clause that judges its keys."""
+
+
+def in_phase(tree: TrainingTree, phase: str, key: str, value: object) -> None:
+    for leaf in tree.leaves(phase):
+        leaf.override(key, value)
+
+
+@pytest.mark.parametrize("phase", CHANGED)
 @pytest.mark.parametrize("key", ["workflow.checkpoint", "checkpoint.checkpoint_folder"])
-def test_a_checkpoint_after_the_last_epoch_is_noted_in_3_0(tree: TrainingTree, key: str) -> None:
-    override(key, "True")(tree)
+def test_a_checkpoint_after_the_last_epoch_is_noted_in_3_0(tree: TrainingTree, phase: str, key: str) -> None:
+    in_phase(tree, phase, key, "True")
     assert findings(tree) == []
-    assert [f.item for f in judged(tree) if f.clause == "tolerated"] == [key]
-    assert findings(tree, "4.0-draft") == [("3.6.2", "error", "changed")]
+    assert [f.item for f in judged(tree) if f.clause.endswith("tolerated")] == [key]
+    assert findings(tree, "4.0-draft") == [("3.6.2", "error", CHANGED[phase])]
+
+
+@pytest.mark.parametrize("phase", CHANGED)
+@pytest.mark.parametrize(
+    ("key", "value", "clause", "severity"),
+    [
+        ("reader.prefetch_size", 4, "prefetch", "warning"),
+        ("reader.prefetch_size", 2, "", ""),
+        ("reader.odirect", "yes", "odirect", "error"),
+        ("reader.odirect", "True", "", ""),
+    ],
+)
+def test_values_are_judged_in_every_phase(
+    tree: TrainingTree, phase: str, key: str, value: object, clause: str, severity: str
+) -> None:
+    in_phase(tree, phase, key, value)
+    name = clause if phase == "run" else f"{CHANGED[phase]}_{clause}"
+    assert findings(tree) == ([("3.6.2", severity, name)] if clause else [])
+
+
+@pytest.mark.parametrize(("api", "expected"), [("file", [("3.6.2", "error", "object_only")]), ("object", [])])
+def test_the_draft_lets_the_prefetch_window_change_with_an_object_store(
+    tree: TrainingTree, api: str, expected: list[tuple[str, str, str]]
+) -> None:
+    edit("metadata", {"/args/data_access_protocol": api})(tree)
+    override("storage.storage_options.prefetch_window", 8)(tree)
+    assert [f for f in findings(tree, "4.0-draft") if f[0] == "3.6.2"] == expected
 
 
 def test_what_the_tool_passes_is_not_held_against_the_submitter(tree: TrainingTree) -> None:
