@@ -91,7 +91,10 @@ class TrainingRun(FactModel):
 
     num_files: Fact[Int] = fact("Files that the benchmark trains on.", known=Known.PLAN, unit="files")
     configured_files: Fact[Int] = fact(
-        "dataset.num_files_train of the leaf's metadata.", known=Known.PLAN, unit="files"
+        "dataset.num_files_train of the effective configuration.", known=Known.PLAN, unit="files"
+    )
+    recorded_files: Fact[Int] = fact(
+        "dataset.num_files_train of the parameters that the metadata states.", known=Known.RUN, unit="files"
     )
     num_files_eval: Fact[Int] = fact("Evaluation files that the summary states.", known=Known.RUN, unit="files")
     subfolders: Fact[Int] = fact("Subfolders of the dataset; 0 where the key is not set.", known=Known.PLAN)

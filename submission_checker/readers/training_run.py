@@ -133,6 +133,10 @@ class RunReader:
     def _dataset(self) -> None:
         self._put("num_files", self.summary.int("/num_files_train"))
         self._put("configured_files", self.files.parameter_int("dataset.num_files_train"))
+        recorded = self.metadata.int("/parameters/dataset/num_files_train")
+        if isinstance(recorded, Absence) and recorded.reason is Reason.KEY_ABSENT:
+            recorded = self._not_recorded("parameters", "the metadata does not state the number of files")
+        self._put("recorded_files", recorded)
         self._put("num_files_eval", self.summary.int("/num_files_eval"))
         self._put("subfolders", self.files.subfolders())
         samples = self.files.positive_int("dataset.num_samples_per_file")
@@ -203,8 +207,10 @@ class RunReader:
         """3.3.2: the summary's figures, and the same recomputed from what they come from."""
         self._put("au_mean", self.summary.float("/metric/train_au_mean_percentage"))
         self._put("au_verdict", self.summary.read("/metric/train_au_meet_expectation", _verdict))
-        target = self.files.parameter_float("metric.au")
-        self._put("au_target", mapped(target, lambda value: float(100 * derived.exact(value))))
+        target = mapped(self.files.parameter_float("metric.au"), lambda value: float(100 * derived.exact(value)))
+        if isinstance(target, Absence) and target.reason is Reason.KEY_ABSENT:
+            target = self._not_recorded("metric.au", "the configuration states no target")
+        self._put("au_target", target)
         listed = self.summary.read("/metric/train_au_percentage", _floats)
         self._put("au_listed", mapped(listed, len))
         self._ranks(listed)

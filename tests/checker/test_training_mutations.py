@@ -147,6 +147,10 @@ SPOILT: dict[str, tuple[Spoil, list[tuple[str, str, str]]]] = {
         edit("config", {"/workload/dataset/num_files_train": 57000}),
         [("3.1.2", "error", "counts")],
     ),
+    "another count in the metadata": (
+        edit("metadata", {"/parameters/dataset/num_files_train": "44000"}),
+        [("3.1.2", "error", "recorded")],
+    ),
     "memory of half the clients": (edit("summary", {"/host_memory_GB": [251.7]}), [("3.1.2", "warning", "memory")]),
     "record that the formula does not give": (
         edit_first("datasize", "metadata", {"/parameters/dataset/num_files_train": 50000}),
@@ -276,6 +280,17 @@ SPOILT: dict[str, tuple[Spoil, list[tuple[str, str, str]]]] = {
         [("3.6.2", "error", "changed")],
     ),
     "target lowered": (override("metric.au", 0.5), [("3.6.2", "error", "changed")]),
+    "target of an edited template": (
+        edit("config", {"/workload/metric/au": 0.8}),
+        [("3.6.2", "error", "target")],
+    ),
+    "a higher target, and the verdict by it": (
+        both(
+            edit("config", {"/workload/metric/au": 0.96}),
+            edit("summary", {"/metric/train_au_meet_expectation": "fail"}),
+        ),
+        [("3.6.2", "error", "target")],
+    ),
     "prefetch of 4": (override("reader.prefetch_size", 4), [("3.6.2", "warning", "prefetch")]),
     "direct I/O in words": (override("reader.odirect", "yes"), [("3.6.2", "error", "odirect")]),
     "started in spite of the gate": (
@@ -723,6 +738,27 @@ def test_an_old_builds_target_is_noted_only(tmp_path: Path) -> None:
     edit("summary", {"/metric/train_au_meet_expectation": "fail"})(tree)
     assert findings(tree) == []
     assert [f.severity.value for f in judged(tree) if f.clause == "target"] == ["info"] * 6
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected"), [("success", []), ("fail", [("3.3.2", "error", "verdict_alone")] * 6)]
+)
+def test_without_a_target_the_verdict_is_held_against_the_minimum(
+    tree: TrainingTree, verdict: str, expected: list[tuple[str, str, str]]
+) -> None:
+    edit("config", {"/workload/metric": DELETE})(tree)
+    edit("metadata", {"/parameters/metric": DELETE})(tree)
+    edit("summary", {"/metric/train_au_meet_expectation": verdict})(tree)
+    assert findings(tree) == expected
+    assert all(f.clause != "target" for f in judged(tree))
+
+
+@pytest.mark.parametrize(("share", "shown"), [(0.939999, "1.0001 points to 1.0001 points"), (0.9506, "-0.06 points")])
+def test_a_utilisation_beside_its_bounds_is_told_from_them(tree: TrainingTree, share: float, shown: str) -> None:
+    edit("summary", {"/metric/train_throughput_samples_per_second": [share * 16 * 7 / 0.162] * 5})(tree)
+    messages = [f.message for f in judged(tree) if f.clause == "throughput"]
+    assert len(messages) == 6
+    assert all(shown in message for message in messages), messages[0]
 
 
 def test_phases_that_were_made_after_the_runs_are_noted(tree: TrainingTree) -> None:
