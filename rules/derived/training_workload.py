@@ -15,6 +15,7 @@ from ..facts.base import Absence, FactModel, FactSheet, Reason, Source
 from ..facts.training import TrainingDatagen, TrainingDatasize, TrainingRun, TrainingWorkload
 from .locations import place
 from .training import mean
+from .tree import foreign_command
 
 DATASIZE, DATAGEN = "datasize", "datagen"
 RUNS = 6
@@ -182,18 +183,28 @@ def derive_workload(phases: Phases, labels: Sequence[str], observed: Mapping[str
 
 
 def _matching(phases: Phases, model: Any, accelerators: Sequence[str]) -> tuple[int | Absence, Source | None]:
-    """3.1.1: records of the workload's model, and where both are given of an accelerator of its runs."""
+    """3.1.1: records of the workload's model, and where both are given of an accelerator of its runs.
+
+    A leaf that names another command is no record; where there is no other one, rule 1.1 tells of it.
+    """
     if not phases.datasizes:
         if DATASIZE in phases.directories:
             return 0, Source(f"{phases.path}/{DATASIZE}")
         return phases.missing(DATASIZE), None
     if isinstance(model, Absence):
         return model, None
+    records = [
+        record for record in phases.datasizes if isinstance(record.command, Absence) or record.command == DATASIZE
+    ]
+    if not records:
+        path = phases.datasizes[0].path
+        detail = f"its metadata names the command {phases.datasizes[0].command}"
+        return Absence(foreign_command(path), Reason.INVALID, path, detail=detail), None
     wanted = model[0]
-    unknown = [record.model for record in phases.datasizes if isinstance(record.model, Absence)]
+    unknown = [record.model for record in records if isinstance(record.model, Absence)]
     count = sum(
         1
-        for record in phases.datasizes
+        for record in records
         if record.model == wanted
         and (isinstance(record.accelerator, Absence) or not accelerators or record.accelerator in accelerators)
     )

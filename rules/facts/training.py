@@ -252,6 +252,7 @@ class TrainingDatasize(FactModel):
     name: Fact[str] = fact("The leaf's name, its time stamp.", known=Known.RUN)
     division: Fact[Division] = fact("Division claimed: path segment, or the command's.", known=Known.PLAN)
     recorded_division: Fact[str] = fact("Division that the metadata names (args.mode), lower case.", known=Known.RUN)
+    command: Fact[str] = fact("Command that the metadata names, lower case.", known=Known.RUN)
     model: Fact[str] = fact("Model that was sized.", known=Known.PLAN)
     accelerator: Fact[str] = fact("Accelerator type that was sized for, lower case.", known=Known.PLAN)
     template: Fact[str] = fact("Model and accelerator as DLIO's workload name.", known=Known.PLAN)

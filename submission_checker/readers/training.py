@@ -101,6 +101,7 @@ def read_datasize(files: TrainingDocuments) -> TrainingDatasize:
     """One sizing record. What it prescribes are results of the tool, so they stand as numbers in ``parameters``."""
     sheet, metadata = FactSheet(), files.metadata
     accelerator = _common(sheet, files)
+    put(sheet, "command", mapped(metadata.text("/command", "/args/command"), str.lower))
     put(sheet, "accelerator", accelerator)
     put(sheet, "template", template_of(model_of(files), accelerator))
     asked = metadata.int("/args/max_accelerators", "/num_processes")

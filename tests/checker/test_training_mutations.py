@@ -484,6 +484,65 @@ def test_a_run_without_its_metadata_leaves_no_hole_among_its_neighbours(
     assert not [f for f in check(tree.root, Options()).findings if f.rule == "2.1.18"]
 
 
+def once(tree: TrainingTree) -> list[tuple[str, str, str]]:
+    """Errors and warnings of all rules on directories and training."""
+    rules = ("1.1", "2.1.1", "3.", "X3")
+    found = [f for f in check(tree.root, Options()).findings if f.rule.startswith(rules) and f.rule != "2.1.18"]
+    return sorted((f.rule, f.severity.value, f.clause) for f in found if f.severity.value != "info")
+
+
+@pytest.mark.parametrize("name", ["UNet3D", "unet3d_b200", "resnet50"])
+def test_a_directory_of_no_workload_is_told_once(tree: TrainingTree, name: str) -> None:
+    tree.workload.rename(tree.workload.with_name(name))
+    assert once(tree) == [("2.1.11", "error", "names")]
+
+
+def test_a_leaf_of_another_command_among_the_records_is_told_once(tree: TrainingTree) -> None:
+    edit_first("datasize", "metadata", {"/command": "datagen", "/args/command": "datagen"})(tree)
+    assert once(tree) == [("1.1", "error", "command")]
+    (finding,) = [f for f in check(tree.root, Options()).findings if f.rule == "1.1"]
+    assert "3.1.1" in finding.opens
+    tree.add_datasize("20260701_081000")
+    (finding,) = [f for f in check(tree.root, Options()).findings if f.rule == "1.1"]
+    assert "3.1.1" not in finding.opens
+
+
+@pytest.mark.parametrize("name", ["old", "20261399_999999"])
+def test_a_directory_among_the_records_that_is_no_time_stamp(tree: TrainingTree, name: str) -> None:
+    (tree.workload / "datasize" / name).mkdir()
+    assert once(tree) == [("2.1.13", "error", "names")]
+
+
+def run_times(tree: TrainingTree) -> None:
+    """Runs of fifty minutes, ten minutes apart."""
+    for leaf, name in zip(tree.runs, RUNS, strict=True):
+        begin = datetime.strptime(name, "%Y%m%d_%H%M%S")
+        end = begin.replace(minute=50)
+        leaf.edit("summary", {"/start": begin.isoformat(), "/end": end.isoformat()})
+
+
+def pauses_told(tree: TrainingTree) -> list[str]:
+    return [f.clause for f in check(tree.root, Options()).findings if f.rule == "2.1.18"]
+
+
+@pytest.mark.parametrize("copied", [0, 2, 5])
+def test_the_copy_of_a_run_under_another_name_has_no_pauses(tree: TrainingTree, copied: int) -> None:
+    run_times(tree)
+    assert pauses_told(tree) == []
+    run = tree.runs[copied].path
+    shutil.copytree(run, run.with_name(f"{run.name}.bak"))
+    assert pauses_told(tree) == []
+
+
+def test_a_run_under_another_name_leaves_no_hole(tree: TrainingTree) -> None:
+    run_times(tree)
+    run = tree.runs[2].path
+    run.rename(run.with_name(f"{run.name}.bak"))
+    assert pauses_told(tree) == []
+    shutil.rmtree(run.with_name(f"{run.name}.bak"))
+    assert pauses_told(tree) == ["pause"]
+
+
 def test_a_pruned_record_is_no_error(tree: TrainingTree) -> None:
     tree.leaves("datasize")[0].file("metadata").write_text("PRUNED BY STAFF\n")
     assert findings(tree) == []
@@ -753,7 +812,9 @@ def test_without_a_target_the_verdict_is_held_against_the_minimum(
     assert all(f.clause != "target" for f in judged(tree))
 
 
-@pytest.mark.parametrize(("share", "shown"), [(0.939999, "1.0001 points to 1.0001 points"), (0.9506, "-0.06 points")])
+@pytest.mark.parametrize(
+    ("share", "shown"), [(0.939999, "1.0001 to 1.0001 points above"), (0.9506, "-0.06 to -0.06 points above")]
+)
 def test_a_utilisation_beside_its_bounds_is_told_from_them(tree: TrainingTree, share: float, shown: str) -> None:
     edit("summary", {"/metric/train_throughput_samples_per_second": [share * 16 * 7 / 0.162] * 5})(tree)
     messages = [f.message for f in judged(tree) if f.clause == "throughput"]
