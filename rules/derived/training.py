@@ -8,7 +8,7 @@ reference data (``training-sizing``), for the sizing command computes with them 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -306,17 +306,26 @@ def _template_value(name: str, value: str, default: str) -> TemplateValue:
 
 
 def describe_overrides(
-    model: str, accelerator: str, values: Mapping[str, str], typed: Iterable[str] | None, *, from_file: bool = False
+    model: str,
+    accelerator: str,
+    values: Mapping[str, str],
+    typed: Iterable[str] | None,
+    unpassed: Container[str] = (),
+    *,
+    from_file: bool = False,
 ) -> list[Override]:
     """Every overridden key with its reference value and its origin.
 
-    ``typed`` is None where that is not recorded; ``from_file``: keys that nobody typed may come from a file of the
+    ``typed`` is None where that is not recorded; ``unpassed`` are typed keys that did not reach the benchmark;
+    ``from_file``: keys that nobody typed may come from a file of the
     user's as well as from the tool.
     """
     reference = reference_workload(model, accelerator)
     by_user = None if typed is None else {plain_key(key) for key in typed}
 
     def origin(key: str) -> Origin:
+        if key in unpassed:
+            return "user, not passed on"
         if by_user is not None and plain_key(key) in by_user:
             return "user"
         return "not recorded" if by_user is None or from_file else "tool"

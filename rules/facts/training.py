@@ -7,7 +7,7 @@ from .files import LeafFile
 
 Division = Literal["closed", "open", "whatif"]
 Api = Literal["file", "object"]
-Origin = Literal["user", "tool", "not recorded"]
+Origin = Literal["user", "user, not passed on", "tool", "not recorded"]
 
 
 class Override(Record):
@@ -17,7 +17,8 @@ class Override(Record):
     value: str = fact("Its value in this leaf.", known=Known.PLAN)
     default: str = fact("Its value in the reference workload, '(not set)' if absent.", known=Known.PLAN)
     origin: Origin = fact(
-        "'user': typed with --params; 'tool': passed by the tool itself; 'not recorded': the leaf does not tell.",
+        "'user': typed with --params ('user, not passed on': it did not reach the benchmark); 'tool': passed by the "
+        "tool itself; 'not recorded': the leaf does not tell.",
         known=Known.PLAN,
     )
 

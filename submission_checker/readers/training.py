@@ -216,6 +216,9 @@ def _observed(directory: WorkloadDirectory, phases: Phases, runs: list[TrainingD
         issues = Reading([as_text(str(issue)) for issue in as_list(issues.value)], issues.source)
     elif first.metadata.has("/system_info"):
         issues = Reading([], first.metadata.source("/system_info"))
+    elif issues.reason is Reason.KEY_ABSENT:
+        detail = "the tool collected no host facts"
+        issues = Absence(f"not-recorded:{source.path}:system_info", Reason.NOT_RECORDED, source.path, detail=detail)
     found["consistency_issues"] = issues
     found["bandwidths"] = _bandwidths(source, phases.series, runs)
     return _plain(found)

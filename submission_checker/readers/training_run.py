@@ -293,9 +293,11 @@ class RunReader:
         if not sidecar.ok:
             return sidecar.absence()
         problems = []
-        version = sidecar.int("/version")
-        if not (isinstance(version, Reading) and version.value == SIDECAR_VERSION):
+        version = sidecar.data.get("version")
+        if type(version) is not int or version != SIDECAR_VERSION:
             problems.append(f"its version is not {SIDECAR_VERSION}")
+        if not isinstance(sidecar.data.get("same_filesystem"), bool):
+            problems.append("same_filesystem is neither true nor false")
         for key, name in (("data_or_chkpt_path", "data_dir"), ("results_path", "results_dir")):
             recorded, wanted = sidecar.text(f"/{key}"), self._value(name)
             if isinstance(wanted, Absence):

@@ -247,6 +247,11 @@ SPOILT: dict[str, tuple[Spoil, list[tuple[str, str, str]]]] = {
         edit("fs", {"/probed_at": "2026-06-01T10:00:00Z"}),
         [("3.4.2", "warning", "sidecar")] * 6,
     ),
+    "sidecar with its version as text": (edit("fs", {"/version": "1"}), [("3.4.2", "warning", "sidecar")] * 6),
+    "sidecar with its answer as text": (
+        edit("fs", {"/same_filesystem": "false"}),
+        [("3.4.2", "warning", "sidecar")] * 6,
+    ),
     "sidecar without a path": (
         edit("fs", {"/data_or_chkpt_path": DELETE}),
         [("3.4.2", "warning", "sidecar")] * 6,
@@ -700,6 +705,21 @@ def test_a_memory_below_one_byte_is_no_measurement(tree: TrainingTree, memory: o
     assert set(findings(tree)) == told
 
 
+def test_what_was_typed_and_not_passed_on_shows_its_value(tree: TrainingTree) -> None:
+    edit("metadata", {"/args/params": ["dataset.num_files_train=56000", "reader.read_threads=8", "train.epochs=03"]})(
+        tree
+    )
+    (finding,) = [f for f in judged(tree) if f.severity.value != "info"]
+    assert (finding.clause, finding.item) == ("changed", "train.epochs")
+    assert "train.epochs is 3 (reference workload: 5; origin: user, not passed on)" in finding.message
+
+
+def test_a_credential_that_was_typed_and_not_passed_on_is_not_repeated(tree: TrainingTree) -> None:
+    edit("metadata", {"/args/params": ["storage.storage_options.secret_access_key=abc123"]})(tree)
+    assert ("3.6.2", "error", "changed") in findings(tree)
+    assert not [f for f in judged(tree) if "abc123" in str(f.as_json())]
+
+
 @pytest.mark.parametrize(
     "params",
     [["train.epochs=5"], [["train.epochs=5"]], "train.epochs=5", ["train.epochs=a=b=c"]],
@@ -789,6 +809,21 @@ def test_unequal_clients_are_one_warning(tmp_path: Path, key: str, value: int) -
     tree = TrainingTree(tmp_path, hosts=4, memory_gib=503.5, accelerators=16, files=73756).build()
     edit("metadata", {f"/system_info/hosts/0{key}": value})(tree)
     assert [f for f in findings(tree) if f[0] == "3.3.7"] == [("3.3.7", "warning", "main")]
+
+
+@pytest.mark.parametrize(("least", "severity"), [(503.5, "info"), (251.0, "warning")])
+def test_what_the_tool_remarked_on_its_hosts_is_passed_on(tmp_path: Path, least: float, severity: str) -> None:
+    tree = TrainingTree(tmp_path, hosts=4, memory_gib=503.5, accelerators=16, files=73756).build()
+    edit(
+        "metadata",
+        {
+            "/system_info/host_consistency_issues": ["the kernels differ"],
+            "/system_info/hosts/0/memory/total": int(least * 2**30),
+        },
+    )(tree)
+    (finding,) = [f for f in judged(tree) if f.rule == "3.3.7"]
+    assert finding.severity.value == severity
+    assert "the kernels differ" in finding.message
 
 
 def test_an_old_builds_target_is_noted_only(tmp_path: Path) -> None:
