@@ -74,6 +74,7 @@ def launch_facts(edition: Edition, model: str, accelerator: str, parameter: str 
         "train.template": template_name(model, accelerator),
         "train.overrides": [override] if parameter else [],
         "train.template_values": [],
+        "train.api": "object",  # some parameters mean something there only
     }
     return planned(build_chain(baselines, _BASE, given)[0])
 

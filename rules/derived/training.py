@@ -8,7 +8,7 @@ reference data (``training-sizing``), for the sizing command computes with them 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -306,17 +306,26 @@ def _template_value(name: str, value: str, default: str) -> TemplateValue:
 
 
 def describe_overrides(
-    model: str, accelerator: str, values: Mapping[str, str], typed: Iterable[str] | None, *, from_file: bool = False
+    model: str,
+    accelerator: str,
+    values: Mapping[str, str],
+    typed: Iterable[str] | None,
+    unpassed: Container[str] = (),
+    *,
+    from_file: bool = False,
 ) -> list[Override]:
     """Every overridden key with its reference value and its origin.
 
-    ``typed`` is None where that is not recorded; ``from_file``: keys that nobody typed may come from a file of the
+    ``typed`` is None where that is not recorded; ``unpassed`` are typed keys that did not reach the benchmark;
+    ``from_file``: keys that nobody typed may come from a file of the
     user's as well as from the tool.
     """
     reference = reference_workload(model, accelerator)
     by_user = None if typed is None else {plain_key(key) for key in typed}
 
     def origin(key: str) -> Origin:
+        if key in unpassed:
+            return "user, not passed on"
         if by_user is not None and plain_key(key) in by_user:
             return "user"
         return "not recorded" if by_user is None or from_file else "tool"
@@ -333,7 +342,7 @@ def _override(name: str, value: str, default: str, origin: Origin) -> Override:
 def sizing_facts(accelerators: Any, batch_size: Any, samples: Any, record_length: Any, memory: Any) -> dict[str, Any]:
     """The facts that rule 3.1.2 reads, each a value or an Absence.
 
-    The number of steps decides without the memory; the other facts pass on the first absence.
+    What the number of steps alone requires is known without the memory; the other facts pass on the first absence.
     """
     inputs = (accelerators, batch_size, samples, record_length)
     absent = next((value for value in inputs if isinstance(value, Absence)), None)
@@ -342,11 +351,12 @@ def sizing_facts(accelerators: Any, batch_size: Any, samples: Any, record_length
     known = 0 if isinstance(memory, Absence) else memory
     found = dict(_sizing_facts(accelerators, batch_size, samples, record_length, known))
     if isinstance(memory, Absence):
-        found.update(dict.fromkeys(_SIZING_FACTS[1:], memory))
+        found.update(dict.fromkeys(_OF_MEMORY, memory))
     return found
 
 
-_SIZING_FACTS = ("files_by_steps", "files_by_memory", "required_files", "required_files_floored", "sizing")
+_OF_MEMORY = ("files_by_memory", "required_files", "required_files_floored", "sizing")
+_SIZING_FACTS = ("files_by_steps", "files_by_steps_floored", *_OF_MEMORY)
 
 
 @lru_cache(1024)  # all the runs of a workload have one sizing
@@ -356,6 +366,7 @@ def _sizing_facts(
     sizing = size_dataset(accelerators, batch_size, samples, exact(record_length), memory)
     return {
         "files_by_steps": math.ceil(sizing.by_steps),
+        "files_by_steps_floored": math.floor(sizing.by_steps),
         "files_by_memory": math.ceil(sizing.by_memory),
         "required_files": sizing.files,
         "required_files_floored": sizing.files_floored,

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ..facts.base import Absence, FactModel, FactSheet, Reason, Source
 from ..facts.training import TrainingDatagen, TrainingDatasize, TrainingRun, TrainingWorkload
 from .locations import place
 from .training import mean
+from .tree import foreign_command
 
 DATASIZE, DATAGEN = "datasize", "datagen"
 RUNS = 6
@@ -35,6 +36,17 @@ class Phases:
     datagens: Sequence[TrainingDatagen]
     directories: Sequence[str] = ()
     """Phases whose directory is there, even where it holds no leaf."""
+    series: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Places in ``runs`` of each accelerator type's runs."""
+
+    @property
+    def roles(self) -> list[str]:
+        """What each run is for."""
+        found = ["unassigned"] * len(self.runs)
+        for members in self.series.values():
+            for position, index in enumerate(members):
+                found[index] = role(position, len(members))
+        return found
 
     def missing(self, phase: str) -> Absence:
         """Why nothing is known of a phase without leaves."""
@@ -45,11 +57,30 @@ class Phases:
         return Absence(f"file:{place}", Reason.MISSING_FILE, place, detail=f"the workload has no {phase} phase")
 
 
-def role(index: int, count: int) -> str:
-    """What the run of this place is for."""
-    if count != RUNS:
-        return "unassigned"
-    return "measured" if index else "warmup"
+def series_of(runs: Sequence[FactSheet], counted: Sequence[bool]) -> dict[str, list[int]]:
+    """Places of the runs that count, by accelerator type; one that states none goes with the only type there is."""
+    found: dict[str, list[int]] = {}
+    for index, run in enumerate(runs):
+        if counted[index]:
+            accelerator = run.get("accelerator")
+            found.setdefault("" if isinstance(accelerator, Absence) else str(accelerator), []).append(index)
+    if len(found) > 1:
+        unnamed = found.pop("", [])
+        if len(found) == 1:
+            (members,) = found.values()
+            members[:] = sorted([*members, *unnamed])
+    return found
+
+
+def role(position: int, count: int) -> str:
+    """What the run at this position of a series is for; 'unassigned' where that cannot be told.
+
+    The first run warms up, those after it are measured. Any six neighbours of a longer series may be the ones that
+    count: a run is measured only if it is so in each of these windows.
+    """
+    if position == 0 and count <= RUNS:
+        return "warmup"
+    return "measured" if max(count - RUNS, 0) < position < RUNS else "unassigned"
 
 
 def pair_datasize(run: FactSheet, records: Sequence[TrainingDatasize]) -> TrainingDatasize | None:
@@ -132,8 +163,8 @@ def derive_workload(phases: Phases, labels: Sequence[str], observed: Mapping[str
     """
     path, sheet = phases.path, FactSheet()
     runs = []
-    for index, (run, run_path) in enumerate(zip(phases.runs, phases.run_paths, strict=True)):
-        run.put("role", role(index, len(phases.runs)), Source(path))
+    for run, run_path, its_role in zip(phases.runs, phases.run_paths, phases.roles, strict=True):
+        run.put("role", its_role, Source(path))
         pairing_facts(run, run_path, phases)
         runs.append(run.build(TrainingRun, run_path))
     for name, value in observed.items():
@@ -147,25 +178,33 @@ def derive_workload(phases: Phases, labels: Sequence[str], observed: Mapping[str
     larger = _larger(runs) if phases.datasizes else phases.missing(DATASIZE)
     sheet.put("larger_runs", larger, None if isinstance(larger, Absence) else Source(path))
     _prescribe(sheet, phases, runs)
-    measured = [run for run in runs if run.role == "measured"]
-    sheet.put("measured_runs", len(measured), Source(path))
     below: list[FactModel] = [*phases.datasizes, *phases.datagens, *runs]
     return sheet.build(TrainingWorkload, path, below)
 
 
 def _matching(phases: Phases, model: Any, accelerators: Sequence[str]) -> tuple[int | Absence, Source | None]:
-    """3.1.1: records of the workload's model, and where both are given of an accelerator of its runs."""
+    """3.1.1: records of the workload's model, and where both are given of an accelerator of its runs.
+
+    A leaf that names another command is no record; where there is no other one, rule 1.1 tells of it.
+    """
     if not phases.datasizes:
         if DATASIZE in phases.directories:
             return 0, Source(f"{phases.path}/{DATASIZE}")
         return phases.missing(DATASIZE), None
     if isinstance(model, Absence):
         return model, None
+    records = [
+        record for record in phases.datasizes if isinstance(record.command, Absence) or record.command == DATASIZE
+    ]
+    if not records:
+        path = phases.datasizes[0].path
+        detail = f"its metadata names the command {phases.datasizes[0].command}"
+        return Absence(foreign_command(path), Reason.INVALID, path, detail=detail), None
     wanted = model[0]
-    unknown = [record.model for record in phases.datasizes if isinstance(record.model, Absence)]
+    unknown = [record.model for record in records if isinstance(record.model, Absence)]
     count = sum(
         1
-        for record in phases.datasizes
+        for record in records
         if record.model == wanted
         and (isinstance(record.accelerator, Absence) or not accelerators or record.accelerator in accelerators)
     )
@@ -218,7 +257,7 @@ def _larger(runs: Sequence[TrainingRun]) -> list[str]:
 def _prescribe(sheet: FactSheet, phases: Phases, runs: Sequence[TrainingRun]) -> None:
     """3.2.1: what was generated, and the largest dataset that the runs' datasize records prescribe.
 
-    For want of a record it is the runs' own minimum (rounded down: 3.1.2 judges the rounding).
+    Where no record belongs to a run it is the runs' own minimum (rounded down: 3.1.2 judges the rounding).
     """
     made = phases.datagens[-1] if phases.datagens else None
     if made is None:
@@ -229,11 +268,12 @@ def _prescribe(sheet: FactSheet, phases: Phases, runs: Sequence[TrainingRun]) ->
         _put_product(sheet, "generated_samples", made.num_files, made.samples_per_file, made.path)
         sheet.put("generated_record_length", made.record_length, made.source("datagen.record_length"))
     paired = [record for run in phases.runs if (record := pair_datasize(run, phases.datasizes))]
-    records = paired or list(phases.datasizes)
+    if not phases.runs and len(phases.datasizes) == 1:
+        paired = list(phases.datasizes)
     candidates: list[tuple[Any, Any, Any, str]]
-    if records:
+    if paired:
         origin = DATASIZE
-        candidates = [(r.num_files, r.samples_per_file, r.record_length, r.path) for r in records]
+        candidates = [(r.num_files, r.samples_per_file, r.record_length, r.path) for r in paired]
     else:
         origin = "runs"
         candidates = [(r.required_files_floored, r.samples_per_file, r.record_length, r.path) for r in runs]

@@ -45,8 +45,16 @@ class LeafTimes:
         return next((value for value in known if isinstance(value, Absence)), None)
 
 
-def pauses(path: str, leaves: Iterable[LeafTimes]) -> list[Pause]:
-    """Pauses between neighbours in the order of their starts; a leaf whose times are not known has none beside it."""
+def foreign_command(path: str) -> str:
+    """The cause of what is not known because the leaf at this path was written by another command (1.1)."""
+    return f"command:{path}"
+
+
+def pauses(path: str, leaves: Iterable[LeafTimes], strays: Sequence[LeafTimes] = ()) -> list[Pause]:
+    """Pauses between neighbours in the order of their starts; a leaf whose times are not known has none beside it.
+
+    ``strays`` are no leaves by their names (2.1.17): they have no pauses, and one of them may have filled another's.
+    """
     ordered = sorted(
         leaves, key=lambda leaf: leaf.start.at.isoformat() if isinstance(leaf.start, Instant) else leaf.name
     )
@@ -58,6 +66,8 @@ def pauses(path: str, leaves: Iterable[LeafTimes]) -> list[Pause]:
             continue
         if isinstance(first.duration, Absence) or isinstance(second.duration, Absence):
             continue  # the one that is not known may be the longer one
+        if any(isinstance(s.start, Instant) and first.end.at <= s.start.at < second.start.at for s in strays):
+            continue
         bound = "" if first.exact and second.exact else "; an upper bound, start-up or tear-down lie in it"
         found.append(
             Pause(

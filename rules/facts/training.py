@@ -7,7 +7,7 @@ from .files import LeafFile
 
 Division = Literal["closed", "open", "whatif"]
 Api = Literal["file", "object"]
-Origin = Literal["user", "tool", "not recorded"]
+Origin = Literal["user", "user, not passed on", "tool", "not recorded"]
 
 
 class Override(Record):
@@ -17,7 +17,8 @@ class Override(Record):
     value: str = fact("Its value in this leaf.", known=Known.PLAN)
     default: str = fact("Its value in the reference workload, '(not set)' if absent.", known=Known.PLAN)
     origin: Origin = fact(
-        "'user': typed with --params; 'tool': passed by the tool itself; 'not recorded': the leaf does not tell.",
+        "'user': typed with --params ('user, not passed on': it did not reach the benchmark); 'tool': passed by the "
+        "tool itself; 'not recorded': the leaf does not tell.",
         known=Known.PLAN,
     )
 
@@ -36,6 +37,14 @@ class StatedOverride(Record):
     name: str = fact("Dotted key of the DLIO workload; 'workload' for the template itself.", known=Known.RUN)
     metadata: str = fact("Value in override_parameters of the metadata.", known=Known.RUN)
     overrides: str = fact("Value in dlio_config/overrides.yaml.", known=Known.RUN)
+
+
+class Bandwidth(Record):
+    """The read bandwidth of the runs of one accelerator type."""
+
+    accelerator: str = fact("Accelerator type, lower case; empty where no run states one.", known=Known.RUN)
+    runs: int = fact("Runs that are measured.", known=Known.RUN, unit="runs")
+    gib_per_second: float = fact("Mean of the measured runs' means.", known=Known.RUN, unit="GiB/s")
 
 
 class TrainingRun(FactModel):
@@ -59,7 +68,8 @@ class TrainingRun(FactModel):
     accelerator: Fact[str] = fact("Accelerator type that is simulated, lower case.", known=Known.PLAN)
     template: Fact[str] = fact("Model and accelerator as DLIO's workload name, e.g. unet3d_b200.", known=Known.PLAN)
     role: Fact[Literal["warmup", "measured", "unassigned"]] = fact(
-        "The first of exactly six runs warms up, the five others are measured; otherwise 'unassigned'.",
+        "The first run of an accelerator type warms up, the others are measured. 'unassigned' where that cannot be "
+        "told: in a series of more than six, for a run by itself, for a directory that is no run of the series.",
         known=Known.RUN,
     )
 
@@ -82,7 +92,10 @@ class TrainingRun(FactModel):
 
     num_files: Fact[Int] = fact("Files that the benchmark trains on.", known=Known.PLAN, unit="files")
     configured_files: Fact[Int] = fact(
-        "dataset.num_files_train of the leaf's metadata.", known=Known.PLAN, unit="files"
+        "dataset.num_files_train of the effective configuration.", known=Known.PLAN, unit="files"
+    )
+    recorded_files: Fact[Int] = fact(
+        "dataset.num_files_train of the parameters that the metadata states.", known=Known.RUN, unit="files"
     )
     num_files_eval: Fact[Int] = fact("Evaluation files that the summary states.", known=Known.RUN, unit="files")
     subfolders: Fact[Int] = fact("Subfolders of the dataset; 0 where the key is not set.", known=Known.PLAN)
@@ -90,7 +103,7 @@ class TrainingRun(FactModel):
     record_length: Fact[Float] = fact("Mean length of one sample.", known=Known.PLAN, unit="bytes")
     batch_size: Fact[Int] = fact("Samples of one step of one accelerator.", known=Known.PLAN, unit="samples")
     memory_bytes: Fact[Int] = fact(
-        "Memory of all client hosts together: the largest that was measured, else as declared.",
+        "Memory of all client hosts together, the largest that was measured (before the run: as declared).",
         known=Known.PROBE,
         unit="bytes",
     )
@@ -108,6 +121,9 @@ class TrainingRun(FactModel):
     memory_ratio: Fact[Float] = fact("Memory of the largest client host over the smallest's.", known=Known.PROBE)
     files_by_steps: Fact[Int] = fact(
         "Files for the prescribed number of steps in each epoch, rounded up.", known=Known.PLAN, unit="files"
+    )
+    files_by_steps_floored: Fact[Int] = fact(
+        "The same rounded down, as tools before 3.0.43 sized it.", known=Known.PLAN, unit="files"
     )
     files_by_memory: Fact[Int] = fact(
         "Files for the prescribed multiple of the client memory, rounded up.", known=Known.PROBE, unit="files"
@@ -237,6 +253,7 @@ class TrainingDatasize(FactModel):
     name: Fact[str] = fact("The leaf's name, its time stamp.", known=Known.RUN)
     division: Fact[Division] = fact("Division claimed: path segment, or the command's.", known=Known.PLAN)
     recorded_division: Fact[str] = fact("Division that the metadata names (args.mode), lower case.", known=Known.RUN)
+    command: Fact[str] = fact("Command that the metadata names, lower case.", known=Known.RUN)
     model: Fact[str] = fact("Model that was sized.", known=Known.PLAN)
     accelerator: Fact[str] = fact("Accelerator type that was sized for, lower case.", known=Known.PLAN)
     template: Fact[str] = fact("Model and accelerator as DLIO's workload name.", known=Known.PLAN)
@@ -324,11 +341,9 @@ class TrainingWorkload(FactModel):
     least_cores: Fact[Int] = fact("Cores of its smallest client host.", known=Known.RUN, unit="cores")
     most_cores: Fact[Int] = fact("Cores of its largest client host.", known=Known.RUN, unit="cores")
     consistency_issues: Fact[list[str]] = fact("What the tool itself remarked on differing hosts.", known=Known.RUN)
-    measured_runs: Fact[Int] = fact("Runs that are measured.", known=Known.RUN, unit="runs")
-    read_gib_per_second: Fact[Float] = fact(
-        "Read bandwidth: mean of the measured runs' means. Absent unless all five state one.",
+    bandwidths: Fact[list[Bandwidth]] = fact(
+        "Read bandwidth of each accelerator type with all its runs. Absent unless each measured run states one.",
         known=Known.RUN,
-        unit="GiB/s",
     )
 
     @property

@@ -235,6 +235,7 @@ class RunLeaf(FactModel):
     run_datetime: Fact[str] = fact("Time that the metadata records for the run.", known=Known.RUN)
     benchmark_type: Fact[str] = fact("Category that the metadata records.", known=Known.RUN)
     recorded_command: Fact[str] = fact("Command that the metadata records.", known=Known.RUN)
+    command_cause: Fact[str] = fact("Cause id of what is not known because that is another command.", known=Known.RUN)
     credentials: Fact[list[str]] = fact(
         "Names of the settings in the metadata (environment, arguments, overrides, command line) that look like a "
         "credential and have a value that is not masked.",

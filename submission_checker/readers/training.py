@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -13,9 +13,9 @@ from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived import training as derived
 from rules.derived.locations import normal_path
-from rules.derived.training_workload import RUNS, Phases, alone_facts, derive_workload, read_bandwidth
+from rules.derived.training_workload import RUNS, Phases, alone_facts, derive_workload, read_bandwidth, series_of
 from rules.facts import Absence, FactModel, FactSheet, Reason, Source
-from rules.facts.training import TrainingDatagen, TrainingDatasize, TrainingRun, TrainingWorkload
+from rules.facts.training import Bandwidth, TrainingDatagen, TrainingDatasize, TrainingRun, TrainingWorkload
 
 from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
@@ -58,16 +58,23 @@ def read_workload(
     if not any(documents.values()):
         return None, remarks
     runs = documents[layout.RUN]
+    sheets = [RunReader(files, described_api, deep=deep).read() for files in runs]
     phases = Phases(
         path,
-        [RunReader(files, described_api, deep=deep).read() for files in runs],
+        sheets,
         [files.path for files in runs],
         [read_datasize(files) for files in documents[DATASIZE]],
         [read_datagen(files) for files in documents[DATAGEN]],
         directory.commands,
+        series_of(sheets, [_counts(files.leaf) for files in runs]),
     )
     labels = [_label(files) for files in documents[DATASIZE]]
     return derive_workload(phases, labels, _observed(directory, phases, runs)), remarks
+
+
+def _counts(leaf: Leaf) -> bool:
+    """Whether a directory is a run of the series; one of another name or without any result is not (2.1.17)."""
+    return layout.leaf_time(leaf.name) is not None and not leaf.stub
 
 
 def read_leaf(root: Root, leaf: Leaf, described_api: Found[str], *, deep: bool = False) -> FactModel | None:
@@ -94,6 +101,7 @@ def read_datasize(files: TrainingDocuments) -> TrainingDatasize:
     """One sizing record. What it prescribes are results of the tool, so they stand as numbers in ``parameters``."""
     sheet, metadata = FactSheet(), files.metadata
     accelerator = _common(sheet, files)
+    put(sheet, "command", mapped(metadata.text("/command", "/args/command"), str.lower))
     put(sheet, "accelerator", accelerator)
     put(sheet, "template", template_of(model_of(files), accelerator))
     asked = metadata.int("/args/max_accelerators", "/num_processes")
@@ -194,9 +202,9 @@ def _observed(directory: WorkloadDirectory, phases: Phases, runs: list[TrainingD
     names = ("memory_ratio", "core_ratio", "least_memory_gib", "most_memory_gib", "least_cores", "most_cores")
     if not runs:
         absent = phases.missing(layout.RUN)
-        found.update(dict.fromkeys((*names, "num_hosts", "consistency_issues", "read_gib_per_second"), absent))
+        found.update(dict.fromkeys((*names, "num_hosts", "consistency_issues", "bandwidths"), absent))
         return _plain(found)
-    first = runs[1] if len(runs) == RUNS else runs[0]
+    first = next((files for files, role in zip(runs, phases.roles, strict=True) if role == "measured"), runs[0])
     memory, cores = extremes(first, 0), extremes(first, 1)
     found["num_hosts"] = first.summary.int("/num_hosts")
     found["memory_ratio"], found["core_ratio"] = ratio(first, 0), ratio(first, 1)
@@ -208,8 +216,11 @@ def _observed(directory: WorkloadDirectory, phases: Phases, runs: list[TrainingD
         issues = Reading([as_text(str(issue)) for issue in as_list(issues.value)], issues.source)
     elif first.metadata.has("/system_info"):
         issues = Reading([], first.metadata.source("/system_info"))
+    elif issues.reason is Reason.KEY_ABSENT:
+        detail = "the tool collected no host facts"
+        issues = Absence(f"not-recorded:{source.path}:system_info", Reason.NOT_RECORDED, source.path, detail=detail)
     found["consistency_issues"] = issues
-    found["read_gib_per_second"] = _bandwidth(source, runs)
+    found["bandwidths"] = _bandwidths(source, phases.series, runs)
     return _plain(found)
 
 
@@ -217,17 +228,22 @@ def _end(found: Found[tuple[float, float]], index: int, convert: Any) -> Found[A
     return found.map(lambda ends: convert(ends[index])) if isinstance(found, Reading) else found
 
 
-def _bandwidth(source: Source, runs: list[TrainingDocuments]) -> Found[float]:
-    if len(runs) != RUNS:
-        detail = f"{len(runs)} runs are there; one warm-up and five measured ones are needed"
-        return Absence(f"runs:{source.path}", Reason.NOT_APPLICABLE, source.path, detail=detail)
-    rates = []
-    for files in runs[1:]:
-        rate = files.summary.float("/metric/train_io_mean_MB_per_second")
-        if isinstance(rate, Absence):
-            return rate
-        rates.append(rate.value)
-    return Reading(read_bandwidth(rates), source)
+def _bandwidths(
+    source: Source, series: Mapping[str, Sequence[int]], runs: list[TrainingDocuments]
+) -> Found[list[Bandwidth]]:
+    """3.3.8: the read bandwidth of each accelerator type with one warm-up and all measured runs."""
+    found = []
+    for accelerator, members in series.items():
+        if len(members) != RUNS:
+            continue
+        rates = []
+        for index in members[1:]:
+            rate = runs[index].summary.float("/metric/train_io_mean_MB_per_second")
+            if isinstance(rate, Absence):
+                return rate
+            rates.append(rate.value)
+        found.append(Bandwidth(accelerator=accelerator, runs=len(rates), gib_per_second=read_bandwidth(rates)))
+    return Reading(found, source)
 
 
 def _plain(found: Mapping[str, Found[Any]]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from mlpstorage.results.document import (
 from mlpstorage.results.files import Root
 from mlpstorage.results.partial import Skimmer
 from mlpstorage.results.text import clean, clean_all
-from rules.derived.checkpointing import flatten, parse_hosts
+from rules.derived.checkpointing import canonical, flatten, parse_hosts
 from rules.derived.training import describe_overrides
 from rules.facts import Absence, Reason
 from rules.facts.training import Override
@@ -168,12 +168,13 @@ class TrainingDocuments(LeafDocuments):
         return found
 
     @cached_property
-    def typed_keys(self) -> set[str] | None:
-        """Keys that the user typed with --params; None where the leaf does not record the option."""
+    def typed(self) -> dict[str, str] | None:
+        """What the user typed with --params, canonical values; None where the leaf does not record the option."""
         arguments = self.metadata.mapping("/args")
         if isinstance(arguments, Absence) or "params" not in arguments.value:
             return None
-        return {clean(text.partition("=")[0].strip()) for text in _texts(arguments.value["params"])}
+        pairs = (text.partition("=") for text in _texts(arguments.value["params"]))
+        return _shown({key.strip(): canonical(value) for key, _, value in pairs})
 
     @cached_property
     def recorded_overrides(self) -> Found[dict[str, str]]:
@@ -203,14 +204,14 @@ class TrainingDocuments(LeafDocuments):
         if isinstance(recorded, Reading):
             values.update(recorded.value)
             source = recorded.source
-        typed = self.typed_keys
-        for key in typed or ():
-            values.setdefault(key, "(typed, not passed on)")
+        typed = self.typed
+        unpassed = {key: value for key, value in (typed or {}).items() if key not in values}
+        values |= unpassed
         if len(values) > MAX_KEYS:
             return self.metadata.invalid("/args/params", f"{len(values)} keys; at most {MAX_KEYS} are read")
         from_file = self.metadata.has("/args/config_file")
         names = ["" if isinstance(name, Absence) else str(name) for name in (model, accelerator)]
-        return Reading(describe_overrides(names[0], names[1], values, typed, from_file=from_file), source)
+        return Reading(describe_overrides(names[0], names[1], values, typed, unpassed, from_file=from_file), source)
 
     def host_slots(self) -> list[tuple[str, int | None]] | None:
         """Hosts with their slots of the executed command's -host list; None where it names none."""

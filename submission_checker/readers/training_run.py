@@ -133,6 +133,10 @@ class RunReader:
     def _dataset(self) -> None:
         self._put("num_files", self.summary.int("/num_files_train"))
         self._put("configured_files", self.files.parameter_int("dataset.num_files_train"))
+        recorded = self.metadata.int("/parameters/dataset/num_files_train")
+        if isinstance(recorded, Absence) and recorded.reason is Reason.KEY_ABSENT:
+            recorded = self._not_recorded("parameters", "the metadata does not state the number of files")
+        self._put("recorded_files", recorded)
         self._put("num_files_eval", self.summary.int("/num_files_eval"))
         self._put("subfolders", self.files.subfolders())
         samples = self.files.positive_int("dataset.num_samples_per_file")
@@ -167,7 +171,7 @@ class RunReader:
         self._put("manifest_passed", passed)
 
     def _memory(self) -> None:
-        """3.1.2: the measured memory of all clients, the larger of two measurements; else what was declared."""
+        """3.1.2: the measured memory of all clients, the larger of two measurements. What was declared is none."""
         summed = self.summary.read("/host_memory_GB", _sum_of_memory)
         collected = _at_least_one(self.metadata.int("/system_info/total_memory_bytes"))
         seen = self.metadata.int("/system_info/num_hosts")
@@ -176,15 +180,11 @@ class RunReader:
             collected = self._not_recorded("system_info", "the tool collected no host facts")
         elif isinstance(seen, Reading) and not isinstance(hosts, Absence) and seen.value != hosts:
             collected = self._not_recorded("system_info", f"host facts of {seen.value} of {hosts} hosts are there")
-        declared = self._declared()
         self._put("summary_memory_bytes", summed)
         self._put("collected_memory_bytes", collected)
-        self._put("declared_memory_bytes", declared)
+        self._put("declared_memory_bytes", self._declared())
         measured = [found for found in (summed, collected) if isinstance(found, Reading)]
-        if measured:
-            self._put("memory_bytes", max(measured, key=lambda reading: reading.value))
-        else:
-            self._put("memory_bytes", declared if isinstance(declared, Reading) else summed)
+        self._put("memory_bytes", max(measured, key=lambda reading: reading.value) if measured else summed)
         self._put("memory_ratio", ratio(self.files, 0))
 
     def _declared(self) -> Found[int]:
@@ -207,8 +207,10 @@ class RunReader:
         """3.3.2: the summary's figures, and the same recomputed from what they come from."""
         self._put("au_mean", self.summary.float("/metric/train_au_mean_percentage"))
         self._put("au_verdict", self.summary.read("/metric/train_au_meet_expectation", _verdict))
-        target = self.files.parameter_float("metric.au")
-        self._put("au_target", mapped(target, lambda value: float(100 * derived.exact(value))))
+        target = mapped(self.files.parameter_float("metric.au"), lambda value: float(100 * derived.exact(value)))
+        if isinstance(target, Absence) and target.reason is Reason.KEY_ABSENT:
+            target = self._not_recorded("metric.au", "the configuration states no target")
+        self._put("au_target", target)
         listed = self.summary.read("/metric/train_au_percentage", _floats)
         self._put("au_listed", mapped(listed, len))
         self._ranks(listed)
@@ -291,9 +293,11 @@ class RunReader:
         if not sidecar.ok:
             return sidecar.absence()
         problems = []
-        version = sidecar.int("/version")
-        if not (isinstance(version, Reading) and version.value == SIDECAR_VERSION):
+        version = sidecar.data.get("version")
+        if type(version) is not int or version != SIDECAR_VERSION:
             problems.append(f"its version is not {SIDECAR_VERSION}")
+        if not isinstance(sidecar.data.get("same_filesystem"), bool):
+            problems.append("same_filesystem is neither true nor false")
         for key, name in (("data_or_chkpt_path", "data_dir"), ("results_path", "results_dir")):
             recorded, wanted = sidecar.text(f"/{key}"), self._value(name)
             if isinstance(wanted, Absence):

@@ -12,7 +12,7 @@ from mlpstorage.results.document import Document, Found, Reading
 from mlpstorage.results.files import Root
 from mlpstorage.results.images import IMAGE_PREFIX, LEGACY, POOL, POOL_MARKER
 from mlpstorage.results.text import clean
-from rules.derived.tree import LeafTimes, pauses
+from rules.derived.tree import LeafTimes, foreign_command, pauses
 from rules.derived.workload import Instant, Moment
 from rules.facts import Absence, FactModel, FactSheet, Reason, Source
 from rules.facts import tree as facts
@@ -244,12 +244,14 @@ def _put_pauses(sheet: _Sheet, workload: discovery.WorkloadDirectory, readers: S
         sheet.put("pauses", [])
         sheet.put("times_known", True)
         return
+    named = [reader for reader in runs if not training or layout.leaf_time(reader.leaf.name) is not None]
+    strays = [reader.times(measured=True) for reader in runs if reader not in named]
     groups = {
         accelerator: [reader.times(measured=training) for reader in leaves]
-        for accelerator, leaves in (_by_accelerator(runs) if training else {"": runs}).items()
+        for accelerator, leaves in (_by_accelerator(named) if training else {"": named}).items()
     }
     path = clean(runs[0].leaf.path.rpartition("/")[0])
-    found = [pause for _, group in sorted(groups.items()) for pause in pauses(path, group)]
+    found = [pause for _, group in sorted(groups.items()) for pause in pauses(path, group, strays)]
     sheet.put("pauses", _capped(found, "names"))
     unknown = [times.unknown for group in groups.values() for times in group if times.unknown is not None]
     sheet.put("times_known", unknown[0] if unknown else True)
@@ -372,6 +374,7 @@ class _LeafReader:
             kind = kind.map(lambda name: discovery.family_named(name) or name)
         put(sheet, "benchmark_type", missing or kind)
         put(sheet, "recorded_command", missing or self._recorded_command)
+        sheet.put("command_cause", foreign_command(self.path))
         names = mapped(missing or credentials_of(self.metadata), _first_names)
         put(sheet, "credentials", names)
 

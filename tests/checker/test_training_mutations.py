@@ -147,6 +147,10 @@ SPOILT: dict[str, tuple[Spoil, list[tuple[str, str, str]]]] = {
         edit("config", {"/workload/dataset/num_files_train": 57000}),
         [("3.1.2", "error", "counts")],
     ),
+    "another count in the metadata": (
+        edit("metadata", {"/parameters/dataset/num_files_train": "44000"}),
+        [("3.1.2", "error", "recorded")],
+    ),
     "memory of half the clients": (edit("summary", {"/host_memory_GB": [251.7]}), [("3.1.2", "warning", "memory")]),
     "record that the formula does not give": (
         edit_first("datasize", "metadata", {"/parameters/dataset/num_files_train": 50000}),
@@ -243,6 +247,11 @@ SPOILT: dict[str, tuple[Spoil, list[tuple[str, str, str]]]] = {
         edit("fs", {"/probed_at": "2026-06-01T10:00:00Z"}),
         [("3.4.2", "warning", "sidecar")] * 6,
     ),
+    "sidecar with its version as text": (edit("fs", {"/version": "1"}), [("3.4.2", "warning", "sidecar")] * 6),
+    "sidecar with its answer as text": (
+        edit("fs", {"/same_filesystem": "false"}),
+        [("3.4.2", "warning", "sidecar")] * 6,
+    ),
     "sidecar without a path": (
         edit("fs", {"/data_or_chkpt_path": DELETE}),
         [("3.4.2", "warning", "sidecar")] * 6,
@@ -276,6 +285,17 @@ SPOILT: dict[str, tuple[Spoil, list[tuple[str, str, str]]]] = {
         [("3.6.2", "error", "changed")],
     ),
     "target lowered": (override("metric.au", 0.5), [("3.6.2", "error", "changed")]),
+    "target of an edited template": (
+        edit("config", {"/workload/metric/au": 0.8}),
+        [("3.6.2", "error", "target")],
+    ),
+    "a higher target, and the verdict by it": (
+        both(
+            edit("config", {"/workload/metric/au": 0.96}),
+            edit("summary", {"/metric/train_au_meet_expectation": "fail"}),
+        ),
+        [("3.6.2", "error", "target")],
+    ),
     "prefetch of 4": (override("reader.prefetch_size", 4), [("3.6.2", "warning", "prefetch")]),
     "direct I/O in words": (override("reader.odirect", "yes"), [("3.6.2", "error", "odirect")]),
     "started in spite of the gate": (
@@ -343,6 +363,65 @@ def test_other_legal_trees_are_silent(tmp_path: Path) -> None:
         assert findings(legal.build()) == [], number
 
 
+LOW = {
+    "/metric/train_au_mean_percentage": 84.9,
+    "/metric/train_au_percentage": [84.9] * 8,
+    "/metric/train_au_meet_expectation": "fail",
+    "/metric/train_throughput_samples_per_second": [0.849 * 16 * 24 / 0.04755] * 8,
+}
+
+
+def backup(tree: TrainingTree) -> None:
+    shutil.copytree(tree.runs[3].path, tree.workload / "run" / "20260701_160000.bak")
+
+
+def other_accelerator(tree: TrainingTree) -> None:
+    for leaf in [tree.add_run(f"20260702_{hour}0000") for hour in range(10, 16)]:
+        leaf.edit("metadata", {"/accelerator": "mi355", "/args/accelerator_type": "mi355"})
+        batch, time = "/workload/reader/batch_size", "/workload/train/computation_time"
+        leaf.edit("config", {batch: 36, time: 0.071325})
+
+
+@pytest.mark.parametrize(
+    ("more", "low", "expected"),
+    [
+        (None, 0, ["warmup"]),
+        (None, 1, ["minimum"]),
+        (backup, 0, ["warmup"]),
+        (backup, 1, ["minimum"]),
+        (lambda tree: tree.add_run("20260701_160000"), 0, ["warmup"]),
+        (lambda tree: tree.add_run("20260701_160000"), 1, ["warmup"]),
+        (lambda tree: tree.add_run("20260701_160000"), 2, ["minimum"]),
+        (lambda tree: tree.add_run("20260701_160000"), 6, ["warmup"]),
+        (lambda tree: shutil.rmtree(tree.runs[5].path), 0, ["warmup"]),
+        (lambda tree: shutil.rmtree(tree.runs[5].path), 1, ["minimum"]),
+        (other_accelerator, 0, ["warmup"]),
+        (other_accelerator, 6, ["warmup"]),
+        (other_accelerator, 7, ["minimum"]),
+    ],
+)
+def test_only_a_run_that_is_surely_measured_fails(
+    tmp_path: Path, more: Spoil | None, low: int, expected: list[str]
+) -> None:
+    tree = TrainingTree(tmp_path, model="retinanet", files=8369985).build()
+    if more is not None:
+        more(tree)
+    tree.runs[low].edit("summary", LOW)
+    severity = {"warmup": "warning", "minimum": "error"}
+    found = [f for f in findings(tree) if f[0] == "3.3.2" and f[2] in severity]
+    assert found == [("3.3.2", severity[clause], clause) for clause in expected]
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"), [(None, ["b200"]), (backup, ["b200"]), (other_accelerator, ["b200", "mi355"])]
+)
+def test_each_accelerator_type_has_its_bandwidth(tmp_path: Path, more: Spoil | None, expected: list[str]) -> None:
+    tree = TrainingTree(tmp_path, model="retinanet", files=8369985).build()
+    if more is not None:
+        more(tree)
+    assert [f.item for f in judged(tree, "4.0-draft") if f.clause == "bandwidth"] == expected
+
+
 def test_a_missing_datasize_phase_is_one_finding_that_leaves_two_rules_open(tree: TrainingTree) -> None:
     prune(tree, "datasize")
     report = check(tree.root, Options())
@@ -352,10 +431,37 @@ def test_a_missing_datasize_phase_is_one_finding_that_leaves_two_rules_open(tree
     assert findings(tree) == []  # 3.2.1 falls back on the runs' own minimum
 
 
-def test_without_a_record_datagen_is_held_against_the_runs(tree: TrainingTree) -> None:
-    prune(tree, "datasize")
-    tree.leaves("datagen")[0].override("dataset.num_files_train", 50000)
-    assert ("3.2.1", "warning", "fallback") in findings(tree)
+def no_record_of_the_runs(tree: TrainingTree) -> None:
+    second_record(tree, 60000, "/mnt/other")
+    tree.leaves("datasize")[0].edit("metadata", {"/args/data_dir": "/mnt/third"})
+
+
+@pytest.mark.parametrize(
+    "without", [lambda tree: prune(tree, "datasize"), no_record_of_the_runs], ids=["no phase", "none pairs"]
+)
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("dataset.num_files_train", 56000, []),
+        ("dataset.num_files_train", 55999, ["fallback"]),
+        ("dataset.record_length_bytes", 2097152, ["fallback_length"]),
+    ],
+)
+def test_without_a_record_datagen_is_held_against_the_runs(
+    tree: TrainingTree, without: Spoil, key: str, value: int, expected: list[str]
+) -> None:
+    without(tree)
+    tree.leaves("datagen")[0].override(key, value)
+    found = [f for f in findings(tree) if f[0] == "3.2.1"]
+    assert found == [("3.2.1", "warning", clause) for clause in expected]
+
+
+def test_no_record_of_several_counts_without_a_run(tree: TrainingTree) -> None:
+    prune(tree, "run")
+    tree.leaves("datagen")[0].override("dataset.num_files_train", 55999)
+    assert ("3.2.1", "error", "generated") in findings(tree)
+    second_record(tree, 60000, "/mnt/other")
+    assert [f for f in findings(tree) if f[0] == "3.2.1" and f[2] != "?"] == []
 
 
 def test_pruned_rank_files_leave_everything_decidable(tree: TrainingTree) -> None:
@@ -383,6 +489,65 @@ def test_a_run_without_its_metadata_leaves_no_hole_among_its_neighbours(
     assert not [f for f in check(tree.root, Options()).findings if f.rule == "2.1.18"]
 
 
+def once(tree: TrainingTree) -> list[tuple[str, str, str]]:
+    """Errors and warnings of all rules on directories and training."""
+    rules = ("1.1", "2.1.1", "3.", "X3")
+    found = [f for f in check(tree.root, Options()).findings if f.rule.startswith(rules) and f.rule != "2.1.18"]
+    return sorted((f.rule, f.severity.value, f.clause) for f in found if f.severity.value != "info")
+
+
+@pytest.mark.parametrize("name", ["UNet3D", "unet3d_b200", "resnet50"])
+def test_a_directory_of_no_workload_is_told_once(tree: TrainingTree, name: str) -> None:
+    tree.workload.rename(tree.workload.with_name(name))
+    assert once(tree) == [("2.1.11", "error", "names")]
+
+
+def test_a_leaf_of_another_command_among_the_records_is_told_once(tree: TrainingTree) -> None:
+    edit_first("datasize", "metadata", {"/command": "datagen", "/args/command": "datagen"})(tree)
+    assert once(tree) == [("1.1", "error", "command")]
+    (finding,) = [f for f in check(tree.root, Options()).findings if f.rule == "1.1"]
+    assert "3.1.1" in finding.opens
+    tree.add_datasize("20260701_081000")
+    (finding,) = [f for f in check(tree.root, Options()).findings if f.rule == "1.1"]
+    assert "3.1.1" not in finding.opens
+
+
+@pytest.mark.parametrize("name", ["old", "20261399_999999"])
+def test_a_directory_among_the_records_that_is_no_time_stamp(tree: TrainingTree, name: str) -> None:
+    (tree.workload / "datasize" / name).mkdir()
+    assert once(tree) == [("2.1.13", "error", "names")]
+
+
+def run_times(tree: TrainingTree) -> None:
+    """Runs of fifty minutes, ten minutes apart."""
+    for leaf, name in zip(tree.runs, RUNS, strict=True):
+        begin = datetime.strptime(name, "%Y%m%d_%H%M%S")
+        end = begin.replace(minute=50)
+        leaf.edit("summary", {"/start": begin.isoformat(), "/end": end.isoformat()})
+
+
+def pauses_told(tree: TrainingTree) -> list[str]:
+    return [f.clause for f in check(tree.root, Options()).findings if f.rule == "2.1.18"]
+
+
+@pytest.mark.parametrize("copied", [0, 2, 5])
+def test_the_copy_of_a_run_under_another_name_has_no_pauses(tree: TrainingTree, copied: int) -> None:
+    run_times(tree)
+    assert pauses_told(tree) == []
+    run = tree.runs[copied].path
+    shutil.copytree(run, run.with_name(f"{run.name}.bak"))
+    assert pauses_told(tree) == []
+
+
+def test_a_run_under_another_name_leaves_no_hole(tree: TrainingTree) -> None:
+    run_times(tree)
+    run = tree.runs[2].path
+    run.rename(run.with_name(f"{run.name}.bak"))
+    assert pauses_told(tree) == []
+    shutil.rmtree(run.with_name(f"{run.name}.bak"))
+    assert pauses_told(tree) == ["pause"]
+
+
 def test_a_pruned_record_is_no_error(tree: TrainingTree) -> None:
     tree.leaves("datasize")[0].file("metadata").write_text("PRUNED BY STAFF\n")
     assert findings(tree) == []
@@ -408,12 +573,49 @@ def test_open_allows_the_keys_of_its_list_only(tmp_path: Path) -> None:
     assert ("3.6.3", "error", "changed") in findings(tree)
 
 
+CHANGED = {"run": "changed", "datagen": "generated", "datasize": "sized"}
+"""Phase to the clause that judges its keys."""
+
+
+def in_phase(tree: TrainingTree, phase: str, key: str, value: object) -> None:
+    for leaf in tree.leaves(phase):
+        leaf.override(key, value)
+
+
+@pytest.mark.parametrize("phase", CHANGED)
 @pytest.mark.parametrize("key", ["workflow.checkpoint", "checkpoint.checkpoint_folder"])
-def test_a_checkpoint_after_the_last_epoch_is_noted_in_3_0(tree: TrainingTree, key: str) -> None:
-    override(key, "True")(tree)
+def test_a_checkpoint_after_the_last_epoch_is_noted_in_3_0(tree: TrainingTree, phase: str, key: str) -> None:
+    in_phase(tree, phase, key, "True")
     assert findings(tree) == []
-    assert [f.item for f in judged(tree) if f.clause == "tolerated"] == [key]
-    assert findings(tree, "4.0-draft") == [("3.6.2", "error", "changed")]
+    assert [f.item for f in judged(tree) if f.clause.endswith("tolerated")] == [key]
+    assert findings(tree, "4.0-draft") == [("3.6.2", "error", CHANGED[phase])]
+
+
+@pytest.mark.parametrize("phase", CHANGED)
+@pytest.mark.parametrize(
+    ("key", "value", "clause", "severity"),
+    [
+        ("reader.prefetch_size", 4, "prefetch", "warning"),
+        ("reader.prefetch_size", 2, "", ""),
+        ("reader.odirect", "yes", "odirect", "error"),
+        ("reader.odirect", "True", "", ""),
+    ],
+)
+def test_values_are_judged_in_every_phase(
+    tree: TrainingTree, phase: str, key: str, value: object, clause: str, severity: str
+) -> None:
+    in_phase(tree, phase, key, value)
+    name = clause if phase == "run" else f"{CHANGED[phase]}_{clause}"
+    assert findings(tree) == ([("3.6.2", severity, name)] if clause else [])
+
+
+@pytest.mark.parametrize(("api", "expected"), [("file", [("3.6.2", "error", "object_only")]), ("object", [])])
+def test_the_draft_lets_the_prefetch_window_change_with_an_object_store(
+    tree: TrainingTree, api: str, expected: list[tuple[str, str, str]]
+) -> None:
+    edit("metadata", {"/args/data_access_protocol": api})(tree)
+    override("storage.storage_options.prefetch_window", 8)(tree)
+    assert [f for f in findings(tree, "4.0-draft") if f[0] == "3.6.2"] == expected
 
 
 def test_what_the_tool_passes_is_not_held_against_the_submitter(tree: TrainingTree) -> None:
@@ -503,6 +705,21 @@ def test_a_memory_below_one_byte_is_no_measurement(tree: TrainingTree, memory: o
     assert set(findings(tree)) == told
 
 
+def test_what_was_typed_and_not_passed_on_shows_its_value(tree: TrainingTree) -> None:
+    edit("metadata", {"/args/params": ["dataset.num_files_train=56000", "reader.read_threads=8", "train.epochs=03"]})(
+        tree
+    )
+    (finding,) = [f for f in judged(tree) if f.severity.value != "info"]
+    assert (finding.clause, finding.item) == ("changed", "train.epochs")
+    assert "train.epochs is 3 (reference workload: 5; origin: user, not passed on)" in finding.message
+
+
+def test_a_credential_that_was_typed_and_not_passed_on_is_not_repeated(tree: TrainingTree) -> None:
+    edit("metadata", {"/args/params": ["storage.storage_options.secret_access_key=abc123"]})(tree)
+    assert ("3.6.2", "error", "changed") in findings(tree)
+    assert not [f for f in judged(tree) if "abc123" in str(f.as_json())]
+
+
 @pytest.mark.parametrize(
     "params",
     [["train.epochs=5"], [["train.epochs=5"]], "train.epochs=5", ["train.epochs=a=b=c"]],
@@ -544,6 +761,19 @@ def test_host_memory_counts_by_its_sum_wherever_it_stands(tmp_path: Path) -> Non
         assert bool(found) == (count < 105000), number
 
 
+@pytest.mark.parametrize(
+    ("declared", "count", "expected"), [(1, 56000, []), (10000, 56000, []), (1, 55999, [("3.1.2", "error", "steps")])]
+)
+def test_declared_memory_is_no_measurement(tree: TrainingTree, declared: int, count: int, expected: list[str]) -> None:
+    """What only the memory decides is left open; the number of steps is not."""
+    files(count, 56000)(tree)
+    edit("summary", {"/host_memory_GB": DELETE})(tree)
+    edit("metadata", {"/system_info": None, "/args/client_host_memory_in_gb": declared})(tree)
+    found = [f for f in findings(tree) if f[0] == "3.1.2"]
+    assert [f for f in found if f[2] != "?"] == expected
+    assert ("3.1.2", "error", "?") in found
+
+
 @pytest.mark.parametrize("entries", [[], [-1.0, 5000.0], [0.0], "503.5"])
 def test_a_memory_list_that_cannot_be_is_no_measurement(tree: TrainingTree, entries: object) -> None:
     edit("summary", {"/host_memory_GB": entries})(tree)
@@ -581,12 +811,50 @@ def test_unequal_clients_are_one_warning(tmp_path: Path, key: str, value: int) -
     assert [f for f in findings(tree) if f[0] == "3.3.7"] == [("3.3.7", "warning", "main")]
 
 
+@pytest.mark.parametrize(("least", "severity"), [(503.5, "info"), (251.0, "warning")])
+def test_what_the_tool_remarked_on_its_hosts_is_passed_on(tmp_path: Path, least: float, severity: str) -> None:
+    tree = TrainingTree(tmp_path, hosts=4, memory_gib=503.5, accelerators=16, files=73756).build()
+    edit(
+        "metadata",
+        {
+            "/system_info/host_consistency_issues": ["the kernels differ"],
+            "/system_info/hosts/0/memory/total": int(least * 2**30),
+        },
+    )(tree)
+    (finding,) = [f for f in judged(tree) if f.rule == "3.3.7"]
+    assert finding.severity.value == severity
+    assert "the kernels differ" in finding.message
+
+
 def test_an_old_builds_target_is_noted_only(tmp_path: Path) -> None:
     tree = TrainingTree(tmp_path, model="retinanet", files=8369985, au=86.0).build()
     edit("config", {"/workload/metric/au": 0.9})(tree)
     edit("summary", {"/metric/train_au_meet_expectation": "fail"})(tree)
     assert findings(tree) == []
     assert [f.severity.value for f in judged(tree) if f.clause == "target"] == ["info"] * 6
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected"), [("success", []), ("fail", [("3.3.2", "error", "verdict_alone")] * 6)]
+)
+def test_without_a_target_the_verdict_is_held_against_the_minimum(
+    tree: TrainingTree, verdict: str, expected: list[tuple[str, str, str]]
+) -> None:
+    edit("config", {"/workload/metric": DELETE})(tree)
+    edit("metadata", {"/parameters/metric": DELETE})(tree)
+    edit("summary", {"/metric/train_au_meet_expectation": verdict})(tree)
+    assert findings(tree) == expected
+    assert all(f.clause != "target" for f in judged(tree))
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"), [(0.939999, "1.0001 to 1.0001 points above"), (0.9506, "-0.06 to -0.06 points above")]
+)
+def test_a_utilisation_beside_its_bounds_is_told_from_them(tree: TrainingTree, share: float, shown: str) -> None:
+    edit("summary", {"/metric/train_throughput_samples_per_second": [share * 16 * 7 / 0.162] * 5})(tree)
+    messages = [f.message for f in judged(tree) if f.clause == "throughput"]
+    assert len(messages) == 6
+    assert all(shown in message for message in messages), messages[0]
 
 
 def test_phases_that_were_made_after_the_runs_are_noted(tree: TrainingTree) -> None:

@@ -206,8 +206,13 @@ def test_a_fraction_is_never_shown_as_a_whole_number(value, text):
 def test_steps_are_known_without_the_memory():
     later = Absence("later", Reason.LATER)
     found = sizing_facts(60, 7, 1, 146600628.0, later)
-    assert found["files_by_steps"] == 210000
-    assert {value for name, value in found.items() if name != "files_by_steps"} == {later}
+    assert (found["files_by_steps"], found["files_by_steps_floored"]) == (210000, 210000)
+    assert {value for name, value in found.items() if not name.startswith("files_by_steps")} == {later}
+
+
+def test_the_number_of_steps_is_rounded_both_ways():
+    found = sizing_facts(60, 7, 1251, 114660.07, 1)
+    assert (found["files_by_steps_floored"], found["files_by_steps"]) == (167, 168)
 
 
 def test_sizes_beyond_any_dataset_are_absent():

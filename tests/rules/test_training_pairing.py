@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rules.derived.training_workload import Phases, pair_datasize, read_bandwidth, role
+from rules.derived.training_workload import Phases, pair_datasize, read_bandwidth, role, series_of
 from rules.facts import Absence, FactSheet, Reason
 from rules.facts.training import TrainingDatasize
 
@@ -53,10 +53,43 @@ def test_a_run_without_a_directory_matches_every_record():
     assert found.name == "20260701_090000"
 
 
-def test_the_first_of_exactly_six_runs_warms_up():
-    assert [role(index, 6) for index in range(6)] == ["warmup", *["measured"] * 5]
-    assert {role(index, 5) for index in range(5)} == {"unassigned"}
-    assert {role(index, 7) for index in range(7)} == {"unassigned"}
+@pytest.mark.parametrize(
+    ("count", "roles"),
+    [
+        (1, "w"),
+        (5, "wmmmm"),
+        (6, "wmmmmm"),
+        (7, "??mmmm?"),
+        (8, "???mmm??"),
+        (10, "?????m????"),
+        (11, "?" * 11),
+    ],
+)
+def test_a_run_is_measured_where_it_is_so_in_every_window_of_six(count: int, roles: str) -> None:
+    assert (
+        "".join({"unassigned": "?"}.get(role(place, count), role(place, count)[0]) for place in range(count)) == roles
+    )
+
+
+@pytest.mark.parametrize(
+    ("runs", "counted", "series"),
+    [
+        (["b200"] * 3, "yyy", {"b200": [0, 1, 2]}),
+        (["b200", "mi355", "b200"], "yyy", {"b200": [0, 2], "mi355": [1]}),
+        ([None, "b200", None], "yyy", {"b200": [0, 1, 2]}),
+        ([None, None], "yy", {"": [0, 1]}),
+        (["b200", None, "mi355"], "yyy", {"b200": [0], "mi355": [2]}),
+        (["b200", "b200", "b200"], "yny", {"b200": [0, 2]}),
+    ],
+    ids=["one type", "two types", "the only type", "none states one", "of two types", "not of the series"],
+)
+def test_runs_of_one_accelerator_type_are_a_series(runs, counted, series):
+    sheets = []
+    for accelerator in runs:
+        sheet = FactSheet()
+        sheet.put("accelerator", NONE if accelerator is None else accelerator)
+        sheets.append(sheet)
+    assert series_of(sheets, [letter == "y" for letter in counted]) == series
 
 
 def test_a_missing_phase_has_the_cause_of_the_rule_on_phases():
