@@ -10,17 +10,16 @@ from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table as RichTable
 
 import rules
 from rules import matrix_training
-from rules.check import CheckResult, check_editions
+from rules.check import check_editions
 from rules.checked import RECORD, record_lines
-from rules.compiled import CompiledRule, fact_infos
+from rules.compiled import CompiledRule
 from rules.contradictions import EXPECTED as IMPOSSIBLE
 from rules.contradictions import impossibility_lines
-from rules.diff import EditionDiff, diff_editions
+from rules.diff import diff_editions
 from rules.edition import Edition
 from rules.index import INDEX, index_lines
 from rules.matrix import (
@@ -28,7 +27,6 @@ from rules.matrix import (
     EXPECTED,
     LEGEND,
     WORKLOAD,
-    enumerate_cells,
     fixed_facts,
     matrix,
     verdict_lines,
@@ -38,6 +36,8 @@ from rules.render import render_book
 
 from .effect import EffectError, diff_markdown, effect_on, effect_text
 from .results.text import shorten
+from .rules_check import same, show_reads, show_result
+from .rules_show import BOOK_FILE, show_difference, show_rule
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -47,7 +47,6 @@ app = typer.Typer(
 )
 
 EditionOption = Annotated[str, typer.Option("--edition", help="Edition of the rule book.")]
-_BOOK_FILE = "Rules.md"
 _MAX_PROCESSES = 2**31 - 1
 """What an MPI launcher can count; no limit of the rules."""
 
@@ -108,22 +107,7 @@ def show(
     rule = _rule(chosen, wanted)
     console = _console()
     _caution(console, chosen)
-    loaded = chosen.section_of(rule.id)
-    index = loaded.index(rule.id)
-    console.print(f"[bold]{rule.id} {escape(rule.rule.name)}[/bold]  (edition {chosen.id})")
-    console.print(
-        f"lives in rules/book/{loaded.document.path.name}:{loaded.document.line(('rules', index))}", markup=False
-    )
-    console.print()
-    for text in (rule.statement, rule.rule.rationale, *rule.rule.notes):
-        if text:
-            console.print(text.strip(), markup=False)
-            console.print()
-    _show_clauses(console, rule)
-    _show_reads(console, rule)
-    _show_cells(console, chosen, rule)
-    count = len(loaded.examples(rule.id))
-    console.print(f"{count} examples state what it must say; {_BOOK_FILE} prints them with their messages.")
+    show_rule(console, chosen, rule)
 
 
 def _rule(edition: Edition, wanted: str) -> CompiledRule:
@@ -134,64 +118,6 @@ def _rule(edition: Edition, wanted: str) -> CompiledRule:
     except rules.UnknownRuleError as error:
         close = [known.id for known in named or edition.rules if named or known.id.startswith(wanted[:3])]
         _fail(f"{error}{'; near it: ' + ', '.join(close) if close else ''}")
-
-
-def _show_clauses(console: Console, rule: CompiledRule) -> None:
-    for clause in rule.clauses:
-        console.print(f"[bold]clause {clause.key}[/bold]  {clause.severity}, {' and '.join(clause.divisions)}")
-        entry = clause.clause
-        parts = [("let " + name, text) for name, text in entry.let.items()]
-        parts += [
-            (key, getattr(entry, key))
-            for key in ("each", "if_recorded", "if_not_recorded", "when", "require", "present", "message", "remedy")
-        ]
-        if entry.unless:
-            parts.append(("unless", ", ".join(entry.unless)))
-        for key, text in parts:
-            if text:
-                console.print(f"  {key}: {' '.join(text.split())}", markup=False)
-        console.print()
-
-
-def _show_reads(console: Console, rule: CompiledRule) -> None:
-    table = RichTable(title="Facts that it reads", title_justify="left", box=None, pad_edge=False)
-    for heading in ("fact", "known", "meaning"):
-        table.add_column(heading, no_wrap=heading != "meaning")
-    seen: set[str] = set()
-    for clause in rule.clauses:
-        infos = fact_infos(clause.model)
-        for name in clause.reads:
-            if name in infos and name not in seen:
-                seen.add(name)
-                unit = f" ({infos[name].unit})" if infos[name].unit else ""
-                table.add_row(name, infos[name].known, escape(infos[name].description + unit))
-    console.print(table)
-    console.print()
-
-
-def _show_cells(console: Console, edition: Edition, rule: CompiledRule) -> None:
-    depends = [
-        cell
-        for cell in enumerate_cells(edition)
-        if any(clause.startswith(f"{rule.id}.") for clause in (*cell.closed, *cell.open))
-    ]
-    if not depends:
-        return
-    only = [
-        cell
-        for cell in depends
-        if all(c.startswith(f"{rule.id}.") for c in cell.closed) or all(c.startswith(f"{rule.id}.") for c in cell.open)
-    ]
-    console.print(
-        f"It refuses {len(depends)} of the enumerated launches in some division, {len(only)} of them alone there"
-        + (", for instance:" if only else ".")
-    )
-    for cell in only[:5]:
-        declared = " --checkpoint-subset" if cell.declared else ""
-        console.print(
-            f"  --model {cell.model} --num-processes {cell.processes}{declared}  ({cell.eligible})", markup=False
-        )
-    console.print()
 
 
 @app.command("matrix")
@@ -265,7 +191,7 @@ _MATRICES: Mapping[str, Callable[[Edition, str], MatrixView]] = {
 
 @app.command()
 def render(
-    output: Annotated[str, typer.Option("--output", help="File to write; - prints.")] = _BOOK_FILE,
+    output: Annotated[str, typer.Option("--output", help="File to write; - prints.")] = BOOK_FILE,
     check: Annotated[bool, typer.Option("--check", help="Only say whether the file is current.")] = False,
 ) -> None:
     """Render the rule book as Markdown from the entries and tables."""
@@ -295,12 +221,12 @@ def check(
     console = _console()
     failed = False
     for result in check_editions():
-        failed |= _show_result(console, result)
+        failed |= show_result(console, result)
     if failed:
         raise typer.Exit(1)
     editions = [rules.load_edition(name) for name in rules.edition_ids()]
     if reads:
-        _show_all_reads(console, editions)
+        show_reads(console, editions)
     impossible = impossibility_lines(editions)
     console.print("What the rules make impossible, over all enumerated launches:")
     for line in impossible:
@@ -311,57 +237,10 @@ def check(
         (IMPOSSIBLE, impossible, "contradictions, shadowed clauses and cells out of reach"),
         (RECORD, record_lines(), "files that were checked"),
     ):
-        failed |= not _same(console, path, lines, what, update=update)
+        failed |= not same(console, path, lines, what, update=update)
     if failed:
         raise typer.Exit(1)
     console.print("The rule book is consistent.", style="green")
-
-
-def _show_result(console: Console, result: CheckResult) -> bool:
-    console.print(
-        f"{result.edition}: {result.rules} rules, {result.examples} examples, {result.mutants} mutants contradicted or "
-        f"listed, {result.refused} refused by the type check, {len(result.equivalent)} equivalent",
-        markup=False,
-    )
-    for rule, mutant, reason in result.equivalent:
-        console.print(f"  equivalent, survives: {rule} {mutant} ({reason})", markup=False)
-    for problem in result.problems:
-        console.print(f"  {problem}", style="red", markup=False)
-    return bool(result.problems)
-
-
-def _show_all_reads(console: Console, editions: list[Edition]) -> None:
-    console.print("Facts and table columns that each rule reads:")
-    found: dict[str, set[str]] = {}
-    for edition in editions:
-        for rule in edition.rules:
-            found.setdefault(rule.id, set()).update(name for clause in rule.clauses for name in clause.reads)
-    for rule_id, names in found.items():
-        console.print(f"  {rule_id}: {', '.join(sorted(names))}", markup=False)
-
-
-def _same(console: Console, path: Path, lines: list[str], what: str, *, update: bool) -> bool:
-    text = "\n".join(lines) + "\n"
-    known = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if known == text:
-        console.print(f"{what}: as committed ({len(lines)} lines in {path.name})", markup=False)
-        return True
-    if update:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        console.print(f"{what}: wrote {path.name}; review the change", markup=False)
-        return True
-    old, new = known.splitlines(), lines
-    for line in old:
-        if line not in new:
-            console.print(f"  - {line}", style="red", markup=False)
-    for line in new:
-        if line not in old:
-            console.print(f"  + {line}", style="green", markup=False)
-    console.print(
-        f"{what} differ from {path.name}: if that is meant, run mlpstorage rules check --update", markup=False
-    )
-    return False
 
 
 @app.command("diff")
@@ -388,28 +267,8 @@ def show_diff(
     elif output == "markdown":
         typer.echo("\n".join(diff_markdown(difference, effect)))
     else:
-        _show_difference(difference)
+        show_difference(_console(), difference)
         for line in ("", *effect_text(effect)) if effect is not None else ():
             typer.echo(line)
     if effect is not None and effect["unreadable"]:
         raise typer.Exit(2)
-
-
-def _show_difference(difference: EditionDiff) -> None:
-    console = _console()
-    console.print(f"[bold]{difference.old} -> {difference.new}[/bold]")
-    for change in difference.entries:
-        clause = f" clause {change.clause}" if change.clause else ""
-        console.print(f"{change.rule}{clause}, {change.what}:", markup=False)
-        console.print(f"  - {' '.join(change.old.split()) or '(none)'}", style="red", markup=False)
-        console.print(f"  + {' '.join(change.new.split()) or '(none)'}", style="green", markup=False)
-    if not difference.entries:
-        console.print("No entry differs.")
-    console.print()
-    console.print(f"Launches whose verdict changes: {len(difference.cells)}")
-    for was, now in difference.cells:
-        declared = " --checkpoint-subset" if now.declared else ""
-        console.print(
-            f"  --model {now.model} --num-processes {now.processes}{declared}: {was.eligible} -> {now.eligible}",
-            markup=False,
-        )
