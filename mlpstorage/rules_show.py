@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
 from rules.compiled import CompiledRule, fact_infos
-from rules.diff import EditionDiff
+from rules.diff import ENUMERATED, EditionDiff
 from rules.edition import Edition
 from rules.matrix import enumerate_cells
+from rules.tables import cell_text
 
 BOOK_FILE = "Rules.md"
 """The rendered book."""
+_ROWS_SHOWN = 8
 
 
 def show_rule(console: Console, edition: Edition, rule: CompiledRule) -> None:
@@ -30,6 +34,7 @@ def show_rule(console: Console, edition: Edition, rule: CompiledRule) -> None:
             console.print()
     _show_clauses(console, rule)
     _show_reads(console, rule)
+    _show_limits(console, edition, rule)
     _show_cells(console, edition, rule)
     count = len(loaded.examples(rule.id))
     console.print(f"{count} examples state what it must say; {BOOK_FILE} prints them with their messages.")
@@ -48,7 +53,7 @@ def _show_clauses(console: Console, rule: CompiledRule) -> None:
             parts.append(("unless", ", ".join(entry.unless)))
         for key, text in parts:
             if text:
-                console.print(f"  {key}: {' '.join(text.split())}", markup=False)
+                _hanging(console, f"{key}: {' '.join(text.split())}", "  ")
         console.print()
 
 
@@ -66,6 +71,47 @@ def _show_reads(console: Console, rule: CompiledRule) -> None:
                 table.add_row(name, infos[name].known, escape(infos[name].description + unit))
     console.print(table)
     console.print()
+
+
+def _show_limits(console: Console, edition: Edition, rule: CompiledRule) -> None:
+    """The cells that its predicates and texts read, each with its value in this edition and the place to change it."""
+    names = {name for clause in rule.clauses for name in (*clause.reads, *clause.message.reads, *clause.remedy.reads)}
+    read = [name.partition(".")[::2] for name in sorted(names) if name.partition(".")[0] in edition.tables]
+    if read:
+        console.print("Limits and table columns that it reads", style="italic")
+    for table, column in read:
+        cells = edition.cells[table]
+        declared = edition.tables[table].columns.get(column)
+        if declared is None:  # the rows themselves
+            value, what = ", ".join(cells), f"The rows of {edition.tables[table].title}."
+        else:
+            value = _values([(row, values[column]) for row, values in cells.items()]) + f" {declared.unit}".rstrip()
+            what = declared.description
+        _hanging(console, f"{table}.{column} = {value}", "  ")
+        console.print(f"    {edition.cell_place(table, column, next(iter(cells)))}", markup=False)
+        _hanging(console, what, "    ", "")
+    if read:
+        console.print()
+
+
+def _values(cells: list[tuple[str, object]]) -> str:
+    """The values of a column, by row where there are rows."""
+    shown = [f"{row}: {_cell(value)}" if row else _cell(value) for row, value in cells[:_ROWS_SHOWN]]
+    more = f"; {len(cells) - _ROWS_SHOWN} rows more" if len(cells) > _ROWS_SHOWN else ""
+    return "; ".join(shown) + more
+
+
+def _cell(value: object) -> str:
+    return cell_text(value) or "(none)"
+
+
+def _hanging(console: Console, text: str, indent: str, further: str = "  ", style: str = "") -> None:
+    """A text whose further lines are indented more than its first."""
+    for line in textwrap.wrap(
+        text, console.width, initial_indent=indent, subsequent_indent=indent + further,
+        break_long_words=False, break_on_hyphens=False,
+    ):  # fmt: skip
+        console.print(line, style=style, markup=False)
 
 
 def _show_cells(console: Console, edition: Edition, rule: CompiledRule) -> None:
@@ -94,15 +140,22 @@ def _show_cells(console: Console, edition: Edition, rule: CompiledRule) -> None:
 
 
 def show_difference(console: Console, difference: EditionDiff) -> None:
-    """Changed entries, and the launches whose verdict changes."""
+    """Changed entries and limits, and the launches whose verdict changes."""
     console.print(f"[bold]{difference.old} -> {difference.new}[/bold]")
     for change in difference.entries:
         clause = f" clause {change.clause}" if change.clause else ""
-        console.print(f"{change.rule}{clause}, {change.what}:", markup=False)
-        console.print(f"  - {' '.join(change.old.split()) or '(none)'}", style="red", markup=False)
-        console.print(f"  + {' '.join(change.new.split()) or '(none)'}", style="green", markup=False)
+        _show_change(console, f"{change.rule}{clause}, {change.what}:", change.old, change.new)
     if not difference.entries:
         console.print("No entry differs.")
+    console.print()
+    for limit in difference.limits:
+        row = f", row {limit.row}" if limit.row else ""
+        readers = f", read by {', '.join(limit.rules)}" if limit.rules else ""
+        unit = f" {limit.unit}".rstrip()
+        _show_change(console, f"{limit.limit}{row}{readers}:", f"{_cell(limit.old)}{unit}", f"{_cell(limit.new)}{unit}")
+        console.print(f"    {limit.place}", markup=False)
+    if not difference.limits:
+        console.print("No limit differs.")
     console.print()
     console.print(f"Launches whose verdict changes: {len(difference.cells)}")
     for was, now in difference.cells:
@@ -111,3 +164,11 @@ def show_difference(console: Console, difference: EditionDiff) -> None:
             f"  --model {now.model} --num-processes {now.processes}{declared}: {was.eligible} -> {now.eligible}",
             markup=False,
         )
+    held = ", ".join(f"{name} = {value}" for name, value in difference.fixed.items())
+    _hanging(console, f"Looked at: {ENUMERATED}. Held fixed: {held}.", "")
+
+
+def _show_change(console: Console, title: str, old: str, new: str) -> None:
+    _hanging(console, title, "")
+    for sign, text, style in (("-", old, "red"), ("+", new, "green")):
+        _hanging(console, f"{sign} {' '.join(text.split()) or '(none)'}", "  ", style=style)

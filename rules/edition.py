@@ -22,7 +22,7 @@ from .facts.base import FactModel
 from .outcomes import Classification, Evaluation
 from .recall import Recalls
 from .subjects import Cells, load_models
-from .tables import BOOK, Table, load_table
+from .tables import BOOK, Table, load_table, read_table
 
 _M = TypeVar("_M", bound=BaseModel)
 
@@ -252,6 +252,13 @@ class Edition:
         """The section that holds the rule. Raises UnknownRuleError."""
         self.rule(rule_id)
         return self._section_of[rule_id]
+
+    def cell_place(self, table: str, column: str, row: str = "") -> str:
+        """File and line of a cell's value. Raises KeyError for an unknown table, RuleLoadError."""
+        named = ((load_table(file).name, file) for loaded in self._loaded for file in loaded.section.tables)
+        document = read_table(dict(named)[table])
+        where = ("rows", row, column) if row else ("columns", column, "value")
+        return f"rules/book/tables/{document.path.name}:{document.line((*where, self.id))}"
 
     def loaded_sections(self) -> Iterator[LoadedSection]:
         """The sections that are loaded."""

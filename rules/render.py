@@ -12,7 +12,7 @@ from .examples import BuiltExample, build_examples, scope_of
 from .judge import judge, yielding
 from .outcomes import Outcome
 from .subjects import Scope
-from .tables import Table
+from .tables import Table, cell_text
 
 _DECIDED = {
     "plan": "on the command line",
@@ -189,17 +189,11 @@ def _limits(edition: Edition, table: Table) -> Iterator[str]:
         for row, values in cells.items():
             yield (
                 f"| {row} | "
-                + " | ".join(f"{_limit(values[c])} {table.columns[c].unit}".strip() for c in table.columns)
+                + " | ".join(f"{cell_text(values[c])} {table.columns[c].unit}".strip() for c in table.columns)
                 + " |"
             )
     else:
         yield from ("| limit | value | meaning |", "|---|---|---|")
         for name, column in table.columns.items():
-            yield f"| {name} | {_limit(cells[''][name])} {column.unit} | {column.description} |".replace("  |", " |")
+            yield f"| {name} | {cell_text(cells[''][name])} {column.unit} | {column.description} |".replace("  |", " |")
     yield ""
-
-
-def _limit(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(str(item) for item in value)
-    return f"{value:g}" if isinstance(value, float) else str(value)

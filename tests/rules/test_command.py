@@ -32,6 +32,37 @@ def test_a_rule_is_shown_by_its_id_or_its_name(wanted: str) -> None:
     assert "clause " in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("4.7.3", ["limit.remap_fraction = 0.5", "rules/book/tables/checkpointing-limits.yaml:"]),
+        (
+            "4.6.1",
+            ["model.closed_processes = llama3-8b: 8; llama3-70b: 64; llama3-405b: 512; llama3-1t: 1024 processes"],
+        ),
+    ],
+)
+def test_a_rule_is_shown_with_the_values_of_the_limits_that_it_reads(rule: str, told: list[str]) -> None:
+    shown = " ".join(CliRunner().invoke(app, ["show", rule]).stdout.split())
+    for text in told:
+        assert text in shown
+
+
+@pytest.mark.parametrize("format_", ["text", "json", "markdown"])
+def test_a_limit_that_differs_between_editions_is_shown(format_: str) -> None:
+    result = CliRunner().invoke(app, ["diff", "3.0-as-published", "3.0", "--format", format_])
+    assert result.exit_code == 0
+    if format_ == "json":
+        (change,) = json.loads(result.stdout)["limits"]
+        assert (change["limit"], change["old"], change["new"]) == ("kv_limit.inter_option_delays", [20, 90], [90])
+        assert json.loads(result.stdout)["fixed"]["run.num_hosts"] == "1"
+        return
+    text = " ".join(result.stdout.replace("\\", "").split())
+    assert "kv_limit.inter_option_delays" in text
+    assert "20, 90" in text
+    assert "Held fixed: run.num_hosts = 1" in text
+
+
 def test_an_unknown_rule_is_refused_with_those_near_it() -> None:
     result = CliRunner().invoke(app, ["show", "4.3.9"])
     assert result.exit_code == 2
