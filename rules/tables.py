@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_
 
 from . import strict_yaml
 from .errors import RuleLoadError
+from .invalid import problem_of
 
 BOOK = Path(__file__).parent / "book"
 
@@ -107,9 +108,10 @@ def load_table(name: str) -> Table:
     try:
         return Table.model_validate(document.data)
     except ValidationError as error:
-        first = error.errors()[0]
+        location, problem = problem_of(error, document.data, Table)
+        field = ".".join(map(str, location))
         raise RuleLoadError(
-            f"{'.'.join(map(str, first['loc']))}: {first['msg']}", document.path, document.line(first["loc"])
+            f"{field + ': ' if field else ''}{problem}", document.path, document.line(location)
         ) from error
 
 
