@@ -1,7 +1,8 @@
-"""How ``rules check`` prints what it found."""
+"""How ``rules check`` prints what it found: the verdict and what to mend stand last."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -9,19 +10,40 @@ from rich.console import Console
 from rules.check import CheckResult
 from rules.edition import Edition
 
+from .rules_show import hanging
 
-def show_result(console: Console, result: CheckResult) -> bool:
-    """What the check of one edition found; whether something is wrong."""
-    console.print(
+
+def show_counts(console: Console, result: CheckResult) -> None:
+    """What was run of one edition."""
+    hanging(
+        console,
         f"{result.edition}: {result.rules} rules, {result.examples} examples, {result.mutants} mutants contradicted or "
         f"listed, {result.refused} refused by the type check, {len(result.equivalent)} equivalent",
-        markup=False,
+        "",
     )
-    for rule, mutant, reason in result.equivalent:
-        console.print(f"  equivalent, survives: {rule} {mutant} ({reason})", markup=False)
-    for problem in result.problems:
-        console.print(f"  {problem}", style="red", markup=False)
-    return bool(result.problems)
+
+
+def show_equivalents(console: Console, results: Sequence[CheckResult]) -> None:
+    """The listed mutants that survived, as they should."""
+    told = _by_edition((r.edition, f"{rule} {name} ({why})") for r in results for rule, name, why in r.equivalent)
+    console.print("Wrong versions that can change no verdict:")
+    for line in told:
+        hanging(console, line, "  ")
+
+
+def show_problems(console: Console, results: Sequence[CheckResult]) -> int:
+    """Each problem once, with the editions that have it where others do not; how many there are."""
+    told = _by_edition((result.edition, problem) for result in results for problem in result.problems)
+    for line in told:
+        hanging(console, line, "", style="red")
+    return len(told)
+
+
+def _by_edition(found: Iterable[tuple[str, str]]) -> list[str]:
+    editions: dict[str, list[str]] = {}
+    for edition, text in found:
+        editions.setdefault(text, []).append(edition)
+    return [f"{text} [{', '.join(having)}]" for text, having in editions.items()]
 
 
 def show_reads(console: Console, editions: list[Edition]) -> None:
@@ -32,7 +54,7 @@ def show_reads(console: Console, editions: list[Edition]) -> None:
         for rule in edition.rules:
             found.setdefault(rule.id, set()).update(name for clause in rule.clauses for name in clause.reads)
     for rule_id, names in found.items():
-        console.print(f"  {rule_id}: {', '.join(sorted(names))}", markup=False)
+        hanging(console, f"{rule_id}: {', '.join(sorted(names))}", "  ")
 
 
 def same(console: Console, path: Path, lines: list[str], what: str, *, update: bool) -> bool:
@@ -48,13 +70,9 @@ def same(console: Console, path: Path, lines: list[str], what: str, *, update: b
         console.print(f"{what}: wrote {path.name}; review the change", markup=False)
         return True
     old, new = known.splitlines(), lines
-    for line in old:
-        if line not in new:
-            console.print(f"  - {line}", style="red", markup=False)
-    for line in new:
-        if line not in old:
-            console.print(f"  + {line}", style="green", markup=False)
-    console.print(
-        f"{what} differ from {path.name}: if that is meant, run mlpstorage rules check --update", markup=False
-    )
+    console.print(f"{what} differ from {path.name}:", markup=False)
+    for sign, side, other, style in (("-", old, set(new), "red"), ("+", new, set(old), "green")):
+        for line in side:
+            if line not in other:
+                hanging(console, f"{sign} {line}", "  ", style=style)
     return False

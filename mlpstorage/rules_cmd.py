@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -14,7 +14,7 @@ from rich.table import Table as RichTable
 
 import rules
 from rules import matrix_training
-from rules.check import check_editions
+from rules.check import CheckResult, check_editions
 from rules.checked import RECORD, record_lines
 from rules.compiled import CompiledRule
 from rules.contradictions import EXPECTED as IMPOSSIBLE
@@ -36,8 +36,8 @@ from rules.render import render_book
 
 from .effect import EffectError, diff_markdown, effect_on, effect_text
 from .results.text import shorten
-from .rules_check import same, show_reads, show_result
-from .rules_show import BOOK_FILE, show_difference, show_rule
+from .rules_check import same, show_counts, show_equivalents, show_problems, show_reads
+from .rules_show import BOOK_FILE, hanging, show_difference, show_rule
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -219,28 +219,56 @@ def check(
 ) -> None:
     """Load every edition, run every example, and prove that no wrong version of a rule would pass them."""
     console = _console()
-    failed = False
+    results = []
     for result in check_editions():
-        failed |= show_result(console, result)
-    if failed:
+        show_counts(console, result)
+        results.append(result)
+    held = not any(result.problems for result in results)
+    try:
+        changed = _compare(console, held=held, reads=reads, results=results, update=update and held)
+    except rules.RuleLoadError:  # which is among the problems
+        changed = []
+    console.print()
+    problems = show_problems(console, results)
+    if changed:
+        console.print(
+            f"Not as committed: {', '.join(changed)}."
+            + (" If that is meant, run mlpstorage rules check --update." if held else ""),
+            style="red",
+        )
+    if problems:
+        unwritten = " Nothing was written." if update else ""
+        console.print(
+            f"The rule book does not hold: {problems} problem{'' if problems == 1 else 's'} (above).{unwritten}",
+            style="red",
+        )
+    if problems or changed:
         raise typer.Exit(1)
+    console.print("The rule book is consistent.", style="green")
+
+
+def _compare(console: Console, *, held: bool, reads: bool, results: Sequence[CheckResult], update: bool) -> list[str]:
+    """Hold everything that is committed against the book; the names of the files that differ.
+
+    Verdicts are compared even where an example fails: what a changed limit does is seen before its examples follow.
+    """
     editions = [rules.load_edition(name) for name in rules.edition_ids()]
-    if reads:
-        show_reads(console, editions)
+    if held:
+        show_equivalents(console, results)
+        if reads:
+            show_reads(console, editions)
     impossible = impossibility_lines(editions)
     console.print("What the rules make impossible, over all enumerated launches:")
     for line in impossible:
-        console.print(f"  {line}", markup=False)
-    for path, lines, what in (
+        hanging(console, line, "  ")
+    committed = [
         (INDEX, index_lines(editions), "subjects, divisions and severities"),
         (EXPECTED, verdict_lines(editions), "verdicts of launches"),
         (IMPOSSIBLE, impossible, "contradictions, shadowed clauses and cells out of reach"),
-        (RECORD, record_lines(), "files that were checked"),
-    ):
-        failed |= not same(console, path, lines, what, update=update)
-    if failed:
-        raise typer.Exit(1)
-    console.print("The rule book is consistent.", style="green")
+    ]
+    if held:
+        committed.append((RECORD, record_lines(), "files that were checked"))
+    return [path.name for path, lines, what in committed if not same(console, path, lines, what, update=update)]
 
 
 @app.command("diff")

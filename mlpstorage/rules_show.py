@@ -53,7 +53,7 @@ def _show_clauses(console: Console, rule: CompiledRule) -> None:
             parts.append(("unless", ", ".join(entry.unless)))
         for key, text in parts:
             if text:
-                _hanging(console, f"{key}: {' '.join(text.split())}", "  ")
+                hanging(console, f"{key}: {' '.join(text.split())}", "  ")
         console.print()
 
 
@@ -87,9 +87,9 @@ def _show_limits(console: Console, edition: Edition, rule: CompiledRule) -> None
         else:
             value = _values([(row, values[column]) for row, values in cells.items()]) + f" {declared.unit}".rstrip()
             what = declared.description
-        _hanging(console, f"{table}.{column} = {value}", "  ")
+        hanging(console, f"{table}.{column} = {value}", "  ")
         console.print(f"    {edition.cell_place(table, column, next(iter(cells)))}", markup=False)
-        _hanging(console, what, "    ", "")
+        hanging(console, what, "    ", "")
     if read:
         console.print()
 
@@ -105,7 +105,7 @@ def _cell(value: object) -> str:
     return cell_text(value) or "(none)"
 
 
-def _hanging(console: Console, text: str, indent: str, further: str = "  ", style: str = "") -> None:
+def hanging(console: Console, text: str, indent: str, further: str = "  ", style: str = "") -> None:
     """A text whose further lines are indented more than its first."""
     for line in textwrap.wrap(
         text, console.width, initial_indent=indent, subsequent_indent=indent + further,
@@ -165,10 +165,10 @@ def show_difference(console: Console, difference: EditionDiff) -> None:
             markup=False,
         )
     held = ", ".join(f"{name} = {value}" for name, value in difference.fixed.items())
-    _hanging(console, f"Looked at: {ENUMERATED}. Held fixed: {held}.", "")
+    hanging(console, f"Looked at: {ENUMERATED}. Held fixed: {held}.", "")
 
 
 def _show_change(console: Console, title: str, old: str, new: str) -> None:
-    _hanging(console, title, "")
+    hanging(console, title, "")
     for sign, text, style in (("-", old, "red"), ("+", new, "green")):
-        _hanging(console, f"{sign} {' '.join(text.split()) or '(none)'}", "  ", style=style)
+        hanging(console, f"{sign} {' '.join(text.split()) or '(none)'}", "  ", style=style)

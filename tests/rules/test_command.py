@@ -7,7 +7,12 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+import rules
+from mlpstorage import rules_cmd
 from mlpstorage.rules_cmd import app
+from rules.check import CheckResult, check_edition
+from rules.edition import Edition
+from rules.tables import BOOK
 
 
 @pytest.mark.parametrize("given", ["99999999999999999999", "2147483648", "0", "8,-1", "8,", "x", "9" * 5000])
@@ -30,6 +35,45 @@ def test_a_rule_is_shown_by_its_id_or_its_name(wanted: str) -> None:
     result = CliRunner().invoke(app, ["show", wanted])
     assert result.exit_code == 0
     assert "clause " in result.stdout
+
+
+def with_limit(value: int) -> Edition:
+    """Edition 3.0 with another count for a subset run."""
+    made = Edition("3.0", rules.load_edition("3.0").sections)
+    made.cells = {**made.cells, "limit": {"": {**made.cells["limit"][""], "subset_processes": value}}}
+    return made
+
+
+def test_a_failing_example_is_told_last_with_file_and_line_and_hides_no_changed_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After a changed limit the changed verdicts show, whether the examples follow or not."""
+    changed = with_limit(16)
+    rule = changed.rule("4.3.5")
+    monkeypatch.setattr(Edition, "rules", property(lambda self: (rule,)))
+    result = check_edition(changed)
+    monkeypatch.undo()
+    assert result.problems
+    monkeypatch.setattr(
+        rules_cmd, "check_editions", lambda: [result, CheckResult("4.0-draft", problems=result.problems)]
+    )
+    loaded = rules.load_edition
+    monkeypatch.setattr(rules, "load_edition", lambda name: changed if name == "3.0" else loaded(name))
+    before = {path: path.read_bytes() for path in (BOOK / "expected").iterdir()}
+    done = CliRunner().invoke(app, ["check", "--update"])
+    assert done.exit_code == 1
+    assert {path: path.read_bytes() for path in (BOOK / "expected").iterdir()} == before
+    shown, _, end = done.stdout.partition("\n\n")
+    text = " ".join(shown.split())
+    assert "- llama3-8b 16 subset | 3.0 4.0-draft" in text
+    assert "+ llama3-8b 16 subset | 3.0 |" in text
+    assert "Facts and table columns" not in text
+    assert f"does not hold: {len(result.problems)} problem" in " ".join(end.split()[-12:])
+    book = (BOOK / "section-4-checkpointing.yaml").read_text().splitlines()
+    for problem in result.problems:
+        name, line, said = problem.split(":", 2)
+        assert (name, said.split(":")[0].strip()) == ("section-4-checkpointing.yaml", "4.3.5")
+        assert book[int(line) - 1].lstrip().startswith(("- {base:", "- base:")), problem
 
 
 @pytest.mark.parametrize(
