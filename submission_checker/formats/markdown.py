@@ -9,7 +9,7 @@ from mlpstorage.results.text import clean
 
 from ..report import CheckReport, grouped, place_of
 from ..validation import State, validate
-from .shown import count, relative, sentence, title_of, totals, value_text
+from .shown import count, folded, relative, sentence, title_of, totals, value_text
 
 if TYPE_CHECKING:
     from . import Style
@@ -34,6 +34,7 @@ def write(report: CheckReport, out: TextIO, style: Style) -> None:
         severities=report.severities,
         checks=report.checks,
         groups=grouped(report.findings),
+        remarks=report.remarks if style.verbose else folded(report.remarks),
         State=State,
         count=count,
         place_of=place_of,
