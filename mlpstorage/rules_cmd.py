@@ -76,7 +76,7 @@ def _caution(console: Console, edition: Edition) -> None:
 
 @app.command("list")
 def list_rules(edition: EditionOption = rules.DEFAULT_EDITION) -> None:
-    """List all rules: id, name, divisions, worst severity, and when they are decided."""
+    """List all rules: id, name, what is judged, divisions, and worst severity."""
     chosen = _edition(edition)
     console = _console()
     _caution(console, chosen)

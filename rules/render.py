@@ -57,6 +57,10 @@ def _section(edition: Edition, others: Sequence[Edition], loaded: LoadedSection)
             yield from (f"### {number}{section.headings[heading]}", "")
         if not entry.editions or edition.id in entry.editions:
             yield from _rule(edition, others, edition.rule(entry.id))
+        else:
+            having = [other for other in others if other.id in entry.editions]
+            yield from (f"#### {entry.id} {entry.name} (only in {', '.join(f'`{other.id}`' for other in having)})", "")
+            yield from (having[-1].rule(entry.id).statement.strip(), "")
     yield from ("### Limits of this section", "")
     for table in loaded.tables:
         if table.kind == "limits":

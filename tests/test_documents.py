@@ -54,6 +54,13 @@ def test_every_key_of_an_entry_is_described(model):
     assert {name for name in names if f"`{name}" not in ENTRIES} == set()
 
 
+@pytest.mark.parametrize("name", ["docs/speed.md", "docs/endurance.md", "docs/contributing.md", "Makefile"])
+def test_what_is_not_in_a_clone_is_said_to_be_elsewhere(name):
+    text = " ".join((ROOT / name).read_text().replace("#", "").split())
+    assert "../shared" in text
+    assert re.search(r"not part of the repository", text)
+
+
 def test_files_that_the_documents_name_exist():
     for text, base in ((README, ROOT), (CONTRIBUTING, ROOT / "docs")):
         for target in re.findall(r"\]\(([^)#]+)\)", text):
