@@ -202,10 +202,10 @@ def test_hostile_names_stay_text(page: Open) -> None:
 @in_browser
 def test_a_script_that_got_in_would_not_run(page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """The policy of the page holds even if an escape were forgotten."""
-    from submission_checker.formats import html
+    from submission_checker.formats import _templates
 
     monkeypatch.setattr(
-        html, "totals", lambda _: _markup("<script>document.title='owned'</script><b onclick='x'>b</b>")
+        _templates, "totals", lambda _: _markup("<script>document.title='owned'</script><b onclick='x'>b</b>")
     )
     browser = page(mixed())
     assert browser.title == "NOT READY: validation report, edition 3.0"
