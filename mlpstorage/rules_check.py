@@ -62,15 +62,15 @@ def same(console: Console, path: Path, lines: list[str], what: str, *, update: b
     text = "\n".join(lines) + "\n"
     known = path.read_text(encoding="utf-8") if path.is_file() else ""
     if known == text:
-        console.print(f"{what}: as committed ({len(lines)} lines in {path.name})", markup=False)
+        hanging(console, f"{what}: as committed ({len(lines)} lines in {path.name})", "")
         return True
     if update:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        console.print(f"{what}: wrote {path.name}; review the change", markup=False)
+        hanging(console, f"{what}: wrote {path.name}; review the change", "")
         return True
     old, new = known.splitlines(), lines
-    console.print(f"{what} differ from {path.name}:", markup=False)
+    hanging(console, f"{what} differ from {path.name}:", "")
     for sign, side, other, style in (("-", old, set(new), "red"), ("+", new, set(old), "green")):
         for line in side:
             if line not in other:
