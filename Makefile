@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 SOURCES = benchmarks mlpstorage rules submission_checker tests
+# The project's shared folder belongs beside the clone; it is not part of the repository. `bench` and `endurance` need it.
 BENCH_TOOLS ?= ../shared/bench
 
 .PHONY: demo test lint rulebook unit dlio dlio-install dlio-run bench endurance clean help
@@ -42,11 +43,11 @@ dlio-install: $(VENV)/.ready
 dlio-run:
 	$(BIN)/pytest -rs tests/mlpstorage/test_dlio.py tests/mlpstorage/test_command.py
 
-bench: $(VENV)/.ready ## what a start, and a tree of the size of the v3.0 round, cost against their floors (10 GB of disk)
+bench: $(VENV)/.ready ## what a start, and a tree of the size of the v3.0 round, cost against their floors (10 GB of disk, needs ../shared)
 	$(BIN)/python benchmarks/gate.py
 	$(BIN)/python benchmarks/tree.py --tools $(BENCH_TOOLS)
 
-endurance: $(VENV)/.ready ## a million mutated leaves (an hour)
+endurance: $(VENV)/.ready ## a million mutated leaves (an hour, needs ../shared)
 	$(BIN)/python benchmarks/endurance.py --cases $(dir $(BENCH_TOOLS))cases --leaves 1000000 --jobs 2 --keep-going --warm 150000
 
 clean: ## remove what make made

@@ -117,7 +117,3 @@ def modal_order(words: list[str]) -> list[str]:
     if len(words) >= 3 and words[0] in DIVISIONS and tuple(words[1:3]) in MODAL:
         return [*words[1:3], words[0], *words[3:]]
     return words
-
-
-if __name__ == "__main__":
-    sys.exit(main())

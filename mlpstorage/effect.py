@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from rules.diff import EditionDiff
+from rules.diff import ENUMERATED, EditionDiff
+from rules.tables import cell_text
 
 _PROGRAM = "submission_checker"
 SCHEMA = "mlpstorage-effect/1"
@@ -76,12 +77,20 @@ def effect_text(effect: Effect) -> Iterator[str]:
 
 
 def diff_markdown(difference: EditionDiff, effect: Effect | None) -> Iterator[str]:
-    """Changed entries, launches whose verdict changes and, for a tree, its runs: as Markdown."""
+    """Changed entries and limits, launches whose verdict changes and, for a tree, its runs: as Markdown."""
     old, new = difference.old, difference.new
     yield from (f"# Rules {_md(old)} and {_md(new)}", "", "## Entries", "")
     yield from _table(
         ("rule", "clause", "what", old, new),
         [(c.rule, c.clause, c.what, _line(c.old), _line(c.new)) for c in difference.entries],
+    )
+    yield from ("", "## Limits", "")
+    yield from _table(
+        ("limit", "row", "read by", old, new),
+        [
+            (c.limit, c.row, ", ".join(c.rules), cell_text(c.old) or "(none)", cell_text(c.new) or "(none)")
+            for c in difference.limits
+        ],
     )
     yield from ("", "## Launches whose verdict changes", "")
     yield from _table(
@@ -91,6 +100,8 @@ def diff_markdown(difference: EditionDiff, effect: Effect | None) -> Iterator[st
             for was, now in difference.cells
         ],
     )
+    held = ", ".join(f"{name} = {value}" for name, value in difference.fixed.items())
+    yield from ("", f"Looked at: {ENUMERATED}. Held fixed: {_md(held)}.")
     if effect is not None:
         yield from ("", "## Runs whose verdict or findings differ", "")
         yield f"{_runs(effect)} of {effect['judged']} in {_md(effect['results_dir'])}."

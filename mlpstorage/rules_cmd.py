@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table as RichTable
 
 import rules
 from rules import matrix_training
 from rules.check import CheckResult, check_editions
 from rules.checked import RECORD, record_lines
-from rules.compiled import CompiledRule, fact_infos
+from rules.compiled import CompiledRule
 from rules.contradictions import EXPECTED as IMPOSSIBLE
 from rules.contradictions import impossibility_lines
-from rules.diff import EditionDiff, diff_editions
+from rules.diff import diff_editions
 from rules.edition import Edition
 from rules.index import INDEX, index_lines
 from rules.matrix import (
@@ -28,7 +27,6 @@ from rules.matrix import (
     EXPECTED,
     LEGEND,
     WORKLOAD,
-    enumerate_cells,
     fixed_facts,
     matrix,
     verdict_lines,
@@ -38,6 +36,8 @@ from rules.render import render_book
 
 from .effect import EffectError, diff_markdown, effect_on, effect_text
 from .results.text import shorten
+from .rules_check import same, show_counts, show_equivalents, show_problems, show_reads
+from .rules_show import BOOK_FILE, hanging, show_difference, show_rule
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -47,7 +47,6 @@ app = typer.Typer(
 )
 
 EditionOption = Annotated[str, typer.Option("--edition", help="Edition of the rule book.")]
-_BOOK_FILE = "Rules.md"
 _MAX_PROCESSES = 2**31 - 1
 """What an MPI launcher can count; no limit of the rules."""
 
@@ -77,7 +76,7 @@ def _caution(console: Console, edition: Edition) -> None:
 
 @app.command("list")
 def list_rules(edition: EditionOption = rules.DEFAULT_EDITION) -> None:
-    """List all rules: id, name, divisions, worst severity, and when they are decided."""
+    """List all rules: id, name, what is judged, divisions, and worst severity."""
     chosen = _edition(edition)
     console = _console()
     _caution(console, chosen)
@@ -108,22 +107,7 @@ def show(
     rule = _rule(chosen, wanted)
     console = _console()
     _caution(console, chosen)
-    loaded = chosen.section_of(rule.id)
-    index = loaded.index(rule.id)
-    console.print(f"[bold]{rule.id} {escape(rule.rule.name)}[/bold]  (edition {chosen.id})")
-    console.print(
-        f"lives in rules/book/{loaded.document.path.name}:{loaded.document.line(('rules', index))}", markup=False
-    )
-    console.print()
-    for text in (rule.statement, rule.rule.rationale, *rule.rule.notes):
-        if text:
-            console.print(text.strip(), markup=False)
-            console.print()
-    _show_clauses(console, rule)
-    _show_reads(console, rule)
-    _show_cells(console, chosen, rule)
-    count = len(loaded.examples(rule.id))
-    console.print(f"{count} examples state what it must say; {_BOOK_FILE} prints them with their messages.")
+    show_rule(console, chosen, rule)
 
 
 def _rule(edition: Edition, wanted: str) -> CompiledRule:
@@ -134,64 +118,6 @@ def _rule(edition: Edition, wanted: str) -> CompiledRule:
     except rules.UnknownRuleError as error:
         close = [known.id for known in named or edition.rules if named or known.id.startswith(wanted[:3])]
         _fail(f"{error}{'; near it: ' + ', '.join(close) if close else ''}")
-
-
-def _show_clauses(console: Console, rule: CompiledRule) -> None:
-    for clause in rule.clauses:
-        console.print(f"[bold]clause {clause.key}[/bold]  {clause.severity}, {' and '.join(clause.divisions)}")
-        entry = clause.clause
-        parts = [("let " + name, text) for name, text in entry.let.items()]
-        parts += [
-            (key, getattr(entry, key))
-            for key in ("each", "if_recorded", "if_not_recorded", "when", "require", "present", "message", "remedy")
-        ]
-        if entry.unless:
-            parts.append(("unless", ", ".join(entry.unless)))
-        for key, text in parts:
-            if text:
-                console.print(f"  {key}: {' '.join(text.split())}", markup=False)
-        console.print()
-
-
-def _show_reads(console: Console, rule: CompiledRule) -> None:
-    table = RichTable(title="Facts that it reads", title_justify="left", box=None, pad_edge=False)
-    for heading in ("fact", "known", "meaning"):
-        table.add_column(heading, no_wrap=heading != "meaning")
-    seen: set[str] = set()
-    for clause in rule.clauses:
-        infos = fact_infos(clause.model)
-        for name in clause.reads:
-            if name in infos and name not in seen:
-                seen.add(name)
-                unit = f" ({infos[name].unit})" if infos[name].unit else ""
-                table.add_row(name, infos[name].known, escape(infos[name].description + unit))
-    console.print(table)
-    console.print()
-
-
-def _show_cells(console: Console, edition: Edition, rule: CompiledRule) -> None:
-    depends = [
-        cell
-        for cell in enumerate_cells(edition)
-        if any(clause.startswith(f"{rule.id}.") for clause in (*cell.closed, *cell.open))
-    ]
-    if not depends:
-        return
-    only = [
-        cell
-        for cell in depends
-        if all(c.startswith(f"{rule.id}.") for c in cell.closed) or all(c.startswith(f"{rule.id}.") for c in cell.open)
-    ]
-    console.print(
-        f"It refuses {len(depends)} of the enumerated launches in some division, {len(only)} of them alone there"
-        + (", for instance:" if only else ".")
-    )
-    for cell in only[:5]:
-        declared = " --checkpoint-subset" if cell.declared else ""
-        console.print(
-            f"  --model {cell.model} --num-processes {cell.processes}{declared}  ({cell.eligible})", markup=False
-        )
-    console.print()
 
 
 @app.command("matrix")
@@ -265,7 +191,7 @@ _MATRICES: Mapping[str, Callable[[Edition, str], MatrixView]] = {
 
 @app.command()
 def render(
-    output: Annotated[str, typer.Option("--output", help="File to write; - prints.")] = _BOOK_FILE,
+    output: Annotated[str, typer.Option("--output", help="File to write; - prints.")] = BOOK_FILE,
     check: Annotated[bool, typer.Option("--check", help="Only say whether the file is current.")] = False,
 ) -> None:
     """Render the rule book as Markdown from the entries and tables."""
@@ -293,75 +219,56 @@ def check(
 ) -> None:
     """Load every edition, run every example, and prove that no wrong version of a rule would pass them."""
     console = _console()
-    failed = False
+    results = []
     for result in check_editions():
-        failed |= _show_result(console, result)
-    if failed:
-        raise typer.Exit(1)
-    editions = [rules.load_edition(name) for name in rules.edition_ids()]
-    if reads:
-        _show_all_reads(console, editions)
-    impossible = impossibility_lines(editions)
-    console.print("What the rules make impossible, over all enumerated launches:")
-    for line in impossible:
-        console.print(f"  {line}", markup=False)
-    for path, lines, what in (
-        (INDEX, index_lines(editions), "subjects, divisions and severities"),
-        (EXPECTED, verdict_lines(editions), "verdicts of launches"),
-        (IMPOSSIBLE, impossible, "contradictions, shadowed clauses and cells out of reach"),
-        (RECORD, record_lines(), "files that were checked"),
-    ):
-        failed |= not _same(console, path, lines, what, update=update)
-    if failed:
+        show_counts(console, result)
+        results.append(result)
+    held = not any(result.problems for result in results)
+    try:
+        changed = _compare(console, held=held, reads=reads, results=results, update=update and held)
+    except rules.RuleLoadError:  # which is among the problems
+        changed = []
+    console.print()
+    problems = show_problems(console, results)
+    if changed:
+        console.print(
+            f"Not as committed: {', '.join(changed)}."
+            + (" If that is meant, run mlpstorage rules check --update." if held else ""),
+            style="red",
+        )
+    if problems:
+        unwritten = " Nothing was written." if update else ""
+        console.print(
+            f"The rule book does not hold: {problems} problem{'' if problems == 1 else 's'} (above).{unwritten}",
+            style="red",
+        )
+    if problems or changed:
         raise typer.Exit(1)
     console.print("The rule book is consistent.", style="green")
 
 
-def _show_result(console: Console, result: CheckResult) -> bool:
-    console.print(
-        f"{result.edition}: {result.rules} rules, {result.examples} examples, {result.mutants} mutants contradicted or "
-        f"listed, {result.refused} refused by the type check, {len(result.equivalent)} equivalent",
-        markup=False,
-    )
-    for rule, mutant, reason in result.equivalent:
-        console.print(f"  equivalent, survives: {rule} {mutant} ({reason})", markup=False)
-    for problem in result.problems:
-        console.print(f"  {problem}", style="red", markup=False)
-    return bool(result.problems)
+def _compare(console: Console, *, held: bool, reads: bool, results: Sequence[CheckResult], update: bool) -> list[str]:
+    """Hold everything that is committed against the book; the names of the files that differ.
 
-
-def _show_all_reads(console: Console, editions: list[Edition]) -> None:
-    console.print("Facts and table columns that each rule reads:")
-    found: dict[str, set[str]] = {}
-    for edition in editions:
-        for rule in edition.rules:
-            found.setdefault(rule.id, set()).update(name for clause in rule.clauses for name in clause.reads)
-    for rule_id, names in found.items():
-        console.print(f"  {rule_id}: {', '.join(sorted(names))}", markup=False)
-
-
-def _same(console: Console, path: Path, lines: list[str], what: str, *, update: bool) -> bool:
-    text = "\n".join(lines) + "\n"
-    known = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if known == text:
-        console.print(f"{what}: as committed ({len(lines)} lines in {path.name})", markup=False)
-        return True
-    if update:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        console.print(f"{what}: wrote {path.name}; review the change", markup=False)
-        return True
-    old, new = known.splitlines(), lines
-    for line in old:
-        if line not in new:
-            console.print(f"  - {line}", style="red", markup=False)
-    for line in new:
-        if line not in old:
-            console.print(f"  + {line}", style="green", markup=False)
-    console.print(
-        f"{what} differ from {path.name}: if that is meant, run mlpstorage rules check --update", markup=False
-    )
-    return False
+    Verdicts are compared even where an example fails: what a changed limit does is seen before its examples follow.
+    """
+    editions = [rules.load_edition(name) for name in rules.edition_ids()]
+    if held:
+        show_equivalents(console, results)
+        if reads:
+            show_reads(console, editions)
+    impossible = impossibility_lines(editions)
+    console.print("What the rules make impossible, over all enumerated launches:")
+    for line in impossible:
+        hanging(console, line, "  ")
+    committed = [
+        (INDEX, index_lines(editions), "subjects, divisions and severities"),
+        (EXPECTED, verdict_lines(editions), "verdicts of launches"),
+        (IMPOSSIBLE, impossible, "contradictions, shadowed clauses and cells out of reach"),
+    ]
+    if held:
+        committed.append((RECORD, record_lines(), "files that were checked"))
+    return [path.name for path, lines, what in committed if not same(console, path, lines, what, update=update)]
 
 
 @app.command("diff")
@@ -388,28 +295,8 @@ def show_diff(
     elif output == "markdown":
         typer.echo("\n".join(diff_markdown(difference, effect)))
     else:
-        _show_difference(difference)
+        show_difference(_console(), difference)
         for line in ("", *effect_text(effect)) if effect is not None else ():
             typer.echo(line)
     if effect is not None and effect["unreadable"]:
         raise typer.Exit(2)
-
-
-def _show_difference(difference: EditionDiff) -> None:
-    console = _console()
-    console.print(f"[bold]{difference.old} -> {difference.new}[/bold]")
-    for change in difference.entries:
-        clause = f" clause {change.clause}" if change.clause else ""
-        console.print(f"{change.rule}{clause}, {change.what}:", markup=False)
-        console.print(f"  - {' '.join(change.old.split()) or '(none)'}", style="red", markup=False)
-        console.print(f"  + {' '.join(change.new.split()) or '(none)'}", style="green", markup=False)
-    if not difference.entries:
-        console.print("No entry differs.")
-    console.print()
-    console.print(f"Launches whose verdict changes: {len(difference.cells)}")
-    for was, now in difference.cells:
-        declared = " --checkpoint-subset" if now.declared else ""
-        console.print(
-            f"  --model {now.model} --num-processes {now.processes}{declared}: {was.eligible} -> {now.eligible}",
-            markup=False,
-        )

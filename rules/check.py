@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from .compiled import CompiledClause, CompiledRule, Compiler
 from .edition import Edition, LoadedSection, edition_ids, load_edition
+from .entries import EXAMPLES
 from .errors import RuleBookError
 from .examples import BuiltExample, Known, build_examples, contradictions, scope_of
 from .mutate import Mutant, cell_mutants, clause_mutants
@@ -26,6 +27,7 @@ class CheckResult:
     equivalent: list[tuple[str, str, str]] = field(default_factory=list)
     """Rule, mutant and reason of each listed equivalent that survived, as it should."""
     problems: list[str] = field(default_factory=list)
+    """Each begins with file and line."""
 
 
 def check_editions(editions: Sequence[str] = (), *, mutate: bool = True) -> Iterator[CheckResult]:
@@ -56,21 +58,29 @@ def _check_rule(edition: Edition, rule: CompiledRule, result: CheckResult, *, mu
     loaded = edition.section_of(rule.id)
     examples = build_examples(loaded, rule)
     result.examples += len(examples)
-    result.problems += [
-        f"{rule.id}: {problem}"
+    here = _place(loaded, rule)
+    problems = [
+        f"{_place(loaded, rule, EXAMPLES, example.number)}: {problem}"
         for example in examples
         for problem in contradictions(rule, example, scope_of(example, edition.tables, edition.cells))
     ]
     if not any(example.example.passes for example in examples):
-        result.problems.append(f"{rule.id}: no legal example for edition {edition.id}")
+        problems.append(f"{here}: no legal example for edition {edition.id}")
     fired = {key for example in examples for key in (*example.example.fail, *example.example.note)}
-    result.problems += [
-        f"{rule.id}: no example of edition {edition.id} violates clause {clause.key}"
+    problems += [
+        f"{here}: no example of edition {edition.id} violates clause {clause.key}"
         for clause in rule.clauses
         if clause.key not in fired
     ]
-    if mutate and not any(problem.startswith(f"{rule.id}: ") for problem in result.problems):
+    result.problems += problems
+    if mutate and not problems:
         _check_mutants(edition, loaded, rule, examples, result)
+
+
+def _place(loaded: LoadedSection, rule: CompiledRule, *where: str | int) -> str:
+    """File and line of a rule, or of a part of it, and the rule's id."""
+    document = loaded.whole.document
+    return f"{document.path.name}:{document.line(('rules', loaded.index(rule.id), *where))}: {rule.id}"
 
 
 def _check_mutants(
@@ -114,9 +124,10 @@ def _check_mutants(
         if mutant.name in listed:
             result.equivalent.append((rule.id, mutant.name, listed[mutant.name]))
         else:
-            result.problems.append(f"{rule.id}: this wrong version contradicts no example: {mutant.name}")
+            result.problems.append(f"{_place(loaded, rule)}: this wrong version contradicts no example: {mutant.name}")
+    there = _place(loaded, rule, "equivalent")
     result.problems += [
-        f"{rule.id}: listed as equivalent, yet an example tells it apart (or there is no such mutant): {name}"
+        f"{there}: listed as equivalent, yet an example tells it apart (or there is no such mutant): {name}"
         for name in sorted(set(listed) - survived)
     ]
 

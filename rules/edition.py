@@ -19,10 +19,11 @@ from .entries import EXAMPLES, Baselines, Book, EditionInfo, Example, Rule, Sect
 from .errors import RuleLoadError, UnknownEditionError, UnknownRuleError
 from .evaluate import SUBMISSION, Evaluator
 from .facts.base import FactModel
+from .invalid import problem_of
 from .outcomes import Classification, Evaluation
 from .recall import Recalls
 from .subjects import Cells, load_models
-from .tables import BOOK, Table, load_table
+from .tables import BOOK, Table, load_table, read_table
 
 _M = TypeVar("_M", bound=BaseModel)
 
@@ -79,12 +80,11 @@ def _load(path: Path, model: type[_M], leave_out: str = "") -> tuple[_M, strict_
     try:
         return model.model_validate(document.data), document
     except ValidationError as error:
-        raise _readable(error, document) from error
+        raise _readable(error, document, model) from error
 
 
-def _readable(error: ValidationError, document: strict_yaml.Document) -> RuleLoadError:
-    first = error.errors()[0]
-    location = tuple(first["loc"])
+def _readable(error: ValidationError, document: strict_yaml.Document, model: type[BaseModel]) -> RuleLoadError:
+    location, problem = problem_of(error, document.data, model)
     rule = clause = ""
     if location[:1] == ("rules",) and len(location) > 1:
         data = document.data["rules"][location[1]]
@@ -92,7 +92,6 @@ def _readable(error: ValidationError, document: strict_yaml.Document) -> RuleLoa
         if len(location) > 3 and location[2] == "clauses":
             clause = str(location[3])
     field = ".".join(str(part) for part in location[2 if rule else 0 :])
-    problem = first["msg"].removeprefix("Value error, ")
     return RuleLoadError(
         f"{field + ': ' if field else ''}{problem}", document.path, document.line(location), rule=rule, clause=clause
     )
@@ -252,6 +251,13 @@ class Edition:
         """The section that holds the rule. Raises UnknownRuleError."""
         self.rule(rule_id)
         return self._section_of[rule_id]
+
+    def cell_place(self, table: str, column: str, row: str = "") -> str:
+        """File and line of a cell's value. Raises KeyError for an unknown table, RuleLoadError."""
+        named = ((load_table(file).name, file) for loaded in self._loaded for file in loaded.section.tables)
+        document = read_table(dict(named)[table])
+        where = ("rows", row, column) if row else ("columns", column, "value")
+        return f"rules/book/tables/{document.path.name}:{document.line((*where, self.id))}"
 
     def loaded_sections(self) -> Iterator[LoadedSection]:
         """The sections that are loaded."""

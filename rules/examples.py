@@ -15,6 +15,7 @@ from .entries import EXAMPLES, Baselines, Example
 from .errors import EvaluationFault, RuleLoadError
 from .evaluate import NOT_GIVEN
 from .facts.base import MODELS, Absence, FactInfo, FactModel, Reason, Source
+from .invalid import in_words
 from .judge import judge, yielding
 from .outcomes import WORST_FIRST, Outcome, Severity
 from .subjects import Cells, Scope, ancestors
@@ -56,7 +57,7 @@ def build_examples(loaded: LoadedSection, rule: CompiledRule) -> list[BuiltExamp
 
 def _first(error: ValidationError) -> str:
     first = error.errors()[0]
-    return f"{'.'.join(str(part) for part in first['loc'][:1])}: {first['msg']}"
+    return f"{'.'.join(str(part) for part in first['loc'][:1])}: {in_words(first)}"
 
 
 def build_chain(baselines: Baselines, base: str, given: Mapping[str, Any]) -> tuple[FactModel, ...]:
@@ -114,7 +115,7 @@ def _value(name: str, info: FactInfo, raw: Any) -> Any:
     try:
         return _adapter(info.type).validate_python(raw, strict=False)
     except ValidationError as error:
-        raise ValueError(f"{name}: {raw!r}: {error.errors()[0]['msg']}") from error
+        raise ValueError(f"{name}: {in_words(error.errors()[0])}") from error
 
 
 def scope_of(example: BuiltExample, tables: Mapping[str, Table], cells: Cells) -> Scope:

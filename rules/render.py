@@ -12,7 +12,7 @@ from .examples import BuiltExample, build_examples, scope_of
 from .judge import judge, yielding
 from .outcomes import Outcome
 from .subjects import Scope
-from .tables import Table
+from .tables import Table, cell_text
 
 _DECIDED = {
     "plan": "on the command line",
@@ -57,6 +57,10 @@ def _section(edition: Edition, others: Sequence[Edition], loaded: LoadedSection)
             yield from (f"### {number}{section.headings[heading]}", "")
         if not entry.editions or edition.id in entry.editions:
             yield from _rule(edition, others, edition.rule(entry.id))
+        else:
+            having = [other for other in others if other.id in entry.editions]
+            yield from (f"#### {entry.id} {entry.name} (only in {', '.join(f'`{other.id}`' for other in having)})", "")
+            yield from (having[-1].rule(entry.id).statement.strip(), "")
     yield from ("### Limits of this section", "")
     for table in loaded.tables:
         if table.kind == "limits":
@@ -189,17 +193,11 @@ def _limits(edition: Edition, table: Table) -> Iterator[str]:
         for row, values in cells.items():
             yield (
                 f"| {row} | "
-                + " | ".join(f"{_limit(values[c])} {table.columns[c].unit}".strip() for c in table.columns)
+                + " | ".join(f"{cell_text(values[c])} {table.columns[c].unit}".strip() for c in table.columns)
                 + " |"
             )
     else:
         yield from ("| limit | value | meaning |", "|---|---|---|")
         for name, column in table.columns.items():
-            yield f"| {name} | {_limit(cells[''][name])} {column.unit} | {column.description} |".replace("  |", " |")
+            yield f"| {name} | {cell_text(cells[''][name])} {column.unit} | {column.description} |".replace("  |", " |")
     yield ""
-
-
-def _limit(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(str(item) for item in value)
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_
 
 from . import strict_yaml
 from .errors import RuleLoadError
+from .invalid import problem_of
 
 BOOK = Path(__file__).parent / "book"
 
@@ -95,17 +96,22 @@ class Table(BaseModel):
         return cell[edition]
 
 
+def read_table(name: str) -> strict_yaml.Document:
+    """The file ``rules/book/tables/<name>.yaml`` with its lines. Raises RuleLoadError."""
+    return strict_yaml.load(BOOK / "tables" / f"{name}.yaml")
+
+
 @cache
 def load_table(name: str) -> Table:
     """The table in ``rules/book/tables/<name>.yaml``. Raises RuleLoadError."""
-    path = BOOK / "tables" / f"{name}.yaml"
-    document = strict_yaml.load(path)
+    document = read_table(name)
     try:
         return Table.model_validate(document.data)
     except ValidationError as error:
-        first = error.errors()[0]
+        location, problem = problem_of(error, document.data, Table)
+        field = ".".join(map(str, location))
         raise RuleLoadError(
-            f"{'.'.join(map(str, first['loc']))}: {first['msg']}", path, document.line(first["loc"])
+            f"{field + ': ' if field else ''}{problem}", document.path, document.line(location)
         ) from error
 
 
@@ -116,3 +122,12 @@ def reference_rows(name: str) -> Mapping[str, Mapping[str, Any]]:
     if table.kind != "reference":
         raise ValueError(f"{name} holds limits: only predicates may read them")
     return table.cells()
+
+
+def cell_text(value: Any) -> str:
+    """The value of a cell as a reader expects it."""
+    if isinstance(value, list):
+        return ", ".join(map(cell_text, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.15g}" if isinstance(value, float) else str(value)

@@ -24,6 +24,8 @@ SUBMISSION_DEPTH = 2
 """Names that lead to a submission: the division and the submitter."""
 SEVERITIES = ("error", "warning", "info")
 """Worst first."""
+WEIGHTY = SEVERITIES[:2]
+"""Those that can stand in the way."""
 
 
 class Place(NamedTuple):
@@ -283,9 +285,22 @@ def finding_json(finding: Finding, waived: Waived | None = None) -> dict[str, An
 
 
 def grouped(findings: Iterable[Finding]) -> list[tuple[Place, list[Finding]]]:
-    """Findings by submitter, system and workload, the group with the worst first; order within is kept."""
+    """Findings by place, all places of a submitter together; the worst submitter, division and place come first.
+
+    Order within a place is kept. Infos weigh nothing: who does not see them could not tell the order otherwise.
+    """
     groups: dict[Place, list[Finding]] = {}
+    weights: dict[tuple[str, ...], list[int]] = {}
     for finding in findings:
-        groups.setdefault(place_of(finding.path), []).append(finding)
-    worst = {key: tuple(-sum(f.severity == s for f in group) for s in SEVERITIES) for key, group in groups.items()}
-    return sorted(groups.items(), key=lambda item: (worst[item[0]], item[0]))
+        place = place_of(finding.path)
+        groups.setdefault(place, []).append(finding)
+        for key in _levels(place):
+            weight = weights.setdefault(key, [0] * len(WEIGHTY))
+            if finding.severity in WEIGHTY:
+                weight[WEIGHTY.index(finding.severity)] -= 1
+    return sorted(groups.items(), key=lambda item: [(weights[key], key) for key in _levels(item[0])])
+
+
+def _levels(place: Place) -> tuple[tuple[str, ...], ...]:
+    """The submitter, the submission and the place itself."""
+    return (place.submitter,), (place.submitter, place.division), place

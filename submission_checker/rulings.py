@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 import rules
 from mlpstorage.results.text import clean
 from rules import Finding, Severity
+from rules.invalid import problem_of
 from rules.outcomes import fingerprint
 from rules.strict_yaml import load
 
@@ -162,9 +163,11 @@ def read_waivers(path: str, edition: str, today: date) -> Rulings:
                 raise ValueError(f"rule: {no_such_rule(entry.rule, known)}")
             found.append(_waiver(entry, line, edition, today))
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "entry"
-            raise WaiversError(f"waivers: {path}:{line}: {where}: {first['msg']}") from None
+            location, problem = problem_of(error, raw, _Entry)
+            where = "".join(f"{part}: " for part in location) or ("" if isinstance(raw, dict) else "entry: ")
+            raise WaiversError(
+                f"waivers: {path}:{document.line(('waivers', index, *location))}: {where}{problem}"
+            ) from None
         except ValueError as error:
             raise WaiversError(f"waivers: {path}:{line}: {error}") from None
     return Rulings(Path(path).name, found)

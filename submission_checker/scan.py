@@ -6,6 +6,7 @@ import os
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -343,23 +344,18 @@ def evaluate(edition: rules.Edition, facts: FactModel, division: str) -> rules.E
     return replace(evaluation, open_questions=asked)
 
 
-class _faults_kept:  # noqa: N801 - used as a with statement
+@contextmanager
+def _faults_kept(part: Part, path: str, options: Options) -> Iterator[None]:
     """Turns a defect met while one part is checked into that part's fault: the other parts are still checked."""
-
-    def __init__(self, part: Part, path: str, options: Options) -> None:
-        self._part, self._path, self._options = part, path, options
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        if not isinstance(error, Exception) or isinstance(error, UnusableRootError):
-            return False
+    try:
+        yield
+    except UnusableRootError:
+        raise
+    except Exception as error:
         message = f"{type(error).__name__}: {clean(str(error), 500)}"
-        if self._options.debug:
+        if options.debug:
             message += "\n" + "".join(traceback.format_exception(error))
-        self._part.faults.append(Fault(self._path, message))
-        return True
+        part.faults.append(Fault(path, message))
 
 
 def _lost_told(results: Iterator[Part]) -> Iterator[Part]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 
 import rules
 from rules import Finding, Outcome
@@ -48,13 +48,14 @@ class Requirement:
     counts: Mapping[str, int]
 
 
-@dataclass(slots=True)
+@dataclass
 class Unit:
     """A workload, a system or a submitter: its own findings, and what became of each requirement there."""
 
     place: Place
+    judged: Callable[[Unit], dict[str, State]]
+    """Makes the states."""
     findings: list[Finding] = field(default_factory=list)
-    states: dict[str, State] = field(default_factory=dict)
     status: Status = Status.READY
     held_up_by: list[Place] = field(default_factory=list)
     """Places above whose blockers stand in the way here, too."""
@@ -65,6 +66,11 @@ class Unit:
     not_checked: list[str] = field(default_factory=list)
     open_rules: list[str] = field(default_factory=list)
     """Rules with an error clause that could not be decided, and not because something was pruned on purpose."""
+
+    @cached_property
+    def states(self) -> dict[str, State]:
+        """The state of each rule here. Not every format asks for them, and they are half the work of a report."""
+        return self.judged(self)
 
     @property
     def kind(self) -> str:
@@ -122,7 +128,7 @@ class Submission:
         return [unit for unit in self.units if unit.kind == "workload"]
 
 
-@dataclass(slots=True)
+@dataclass
 class Validation:
     """The whole report, ready to be written down."""
 
@@ -131,7 +137,6 @@ class Validation:
     submissions: list[Submission]
     rest: Unit
     """What belongs to no submitter."""
-    requirements: list[Requirement]
     blockers: list[Finding]
     prerequisites: list[Finding]
     """What is missing and leaves rules undecided."""
@@ -142,6 +147,11 @@ class Validation:
         """Every place, those of a submitter together."""
         own = [self.rest] if self.rest.findings or self.rest.states else []
         return own + [unit for submission in self.submissions for unit in submission.units]
+
+    @cached_property
+    def requirements(self) -> list[Requirement]:
+        """Every rule of the edition in its order, with its state over all."""
+        return _requirements(self.report, [self.rest, *(unit for one in self.submissions for unit in one.units)])
 
     def clears(self, finding: Finding) -> str:
         """What has to be done about a finding."""
@@ -170,7 +180,6 @@ def validate(report: CheckReport) -> Validation:
         status,
         sorted(submissions.values(), key=lambda s: (-list(Status).index(s.status), s.division, s.submitter)),
         rest,
-        _requirements(report, [rest, *units.values()]),
         [finding for finding in counting if finding.severity.value == "error"],
         [
             finding
@@ -187,7 +196,8 @@ def _units(report: CheckReport) -> dict[Place, Unit]:
     gaps = _gaps(report)
     places = {Place(), *report.states, *report.open_rules, *(place_of(finding.path) for finding in report.findings)}
     places |= {place_of(path) for path, _ in gaps} | {place for place, _ in known}
-    units = {place: Unit(place) for place in sorted(places)}
+    judged = partial(_states, report, _weights(report))
+    units = {place: Unit(place, judged) for place in sorted(places)}
     for finding in report.findings:
         units[place_of(finding.path)].findings.append(finding)
     for place, item in known:
@@ -196,9 +206,7 @@ def _units(report: CheckReport) -> dict[Place, Unit]:
         units[place_of(path)].not_checked.append(text)
     for place, ids in report.open_rules.items():
         units[place].open_rules = sorted(ids, key=rule_key)
-    weights = _weights(report)
     for unit in units.values():
-        unit.states = _states(report, unit, weights)
         counting = [finding.severity.value for finding in unit.findings if report.waiver_of(finding) is None]
         unit.blockers, unit.warnings = counting.count("error"), counting.count("warning")
     for place, unit in units.items():
@@ -248,7 +256,7 @@ def _weights(report: CheckReport) -> Weights:
     return found
 
 
-def _states(report: CheckReport, unit: Unit, weights: Weights) -> dict[str, State]:
+def _states(report: CheckReport, weights: Weights, unit: Unit) -> dict[str, State]:
     """The state of each rule at a place: what the checks said, weighed by severity and rulings."""
     found: dict[str, State] = {}
     by_rule: dict[str, list[Finding]] = {}

@@ -45,13 +45,20 @@ def test_without_one_of_its_examples_the_check_says_which_wrong_version_would_pa
     text = rule_of_the_guide().replace("      - {base: run-8b, given: {run.num_hosts: 1}, pass: true}\n", "")
     text = text.replace("{base: run-8b, pass: true}", "{base: run-8b, given: {run.num_hosts: 3}, pass: true}")
     (problem, *_) = check(tmp_path, text).problems
-    assert problem == "X4.9: this wrong version contradicts no example: main.require: run.num_hosts > (1)"
+    assert problem.endswith("X4.9: this wrong version contradicts no example: main.require: run.num_hosts > (1)")
 
 
 @pytest.mark.parametrize("model", [Rule, Clause, Example])
 def test_every_key_of_an_entry_is_described(model):
     names = {field.alias or name for name, field in model.model_fields.items()} - {"why"}
     assert {name for name in names if f"`{name}" not in ENTRIES} == set()
+
+
+@pytest.mark.parametrize("name", ["docs/speed.md", "docs/endurance.md", "docs/contributing.md", "Makefile"])
+def test_what_is_not_in_a_clone_is_said_to_be_elsewhere(name):
+    text = " ".join((ROOT / name).read_text().replace("#", "").split())
+    assert "../shared" in text
+    assert re.search(r"not part of the repository", text)
 
 
 def test_files_that_the_documents_name_exist():

@@ -19,6 +19,7 @@ from .text import clean
 ALGORITHM = "md5-tree-v2"
 """What this tool writes."""
 DIGITS = 32
+"""Lower-case hexadecimal digits of a hash."""
 SHORT_DIGITS = 8
 """Digits that the name of an image's directory carries."""
 

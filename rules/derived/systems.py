@@ -10,9 +10,6 @@ from rules.facts import Absence, FactModel, Reason
 
 T = TypeVar("T", int, float)
 
-ACCESS_PROTOCOLS = {"file": "POSIX", "object": "S3"}
-"""How the results table names the protocol of a description's ``benchmark_API``."""
-
 
 @dataclass(frozen=True, slots=True)
 class Group:

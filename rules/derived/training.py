@@ -228,11 +228,6 @@ def _sum(values: Iterable[Exact | float]) -> Fraction:
     return Fraction(sum(numerator * (common // denominator) for numerator, denominator in ratios), common)
 
 
-def io_rate(samples_per_second: float, record_length: Fraction) -> float:
-    """MiB/s of a throughput: what the benchmark records as ``train_io_*_MB_per_second``."""
-    return float(exact(samples_per_second) * record_length / 2**20)
-
-
 def decimal_text(value: Fraction, digits: int = 2) -> str:
     """A number with ``digits`` decimals, whole numbers without any. A fraction is never shown as a whole number."""
     if value.denominator == 1:

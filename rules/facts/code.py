@@ -153,7 +153,6 @@ class CodeLeaf(FactModel):
 
     family: Fact[str] = fact("Family directory, e.g. training.", known=Known.RUN)
     command: Fact[str] = fact("What was run: run, datagen, datasize.", known=Known.RUN)
-    pointer_path: Fact[str] = fact("Path of the pointer.", known=Known.RUN)
     pointer_state: Fact[PointerState] = fact("Whether .mlps-code-image is there and names an image.", known=Known.RUN)
     pointer_text: Fact[str] = fact("Its text, short.", known=Known.RUN)
     pointer: Fact[str] = fact("The hash that it names.", known=Known.RUN)

@@ -66,6 +66,8 @@ class Difference:
 
     key: str
     values: tuple[str, ...]
+    among_bases: bool
+    """The bases differ in it, which nobody can declare: they are repeats of one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +106,8 @@ class Comparison:
 def compare(bases: Sequence[Subject], features: Sequence[Subject], differs: Sequence[str]) -> Comparison:
     """Judge the metrics of the features, if the runs are comparable. ``differs``: keys, or prefixes ending in a dot."""
     subjects = [*bases, *features]
-    differences = list(_differences(subjects))
-    # The bases are repeats of one another: what is declared to differ may differ in the features only.
-    among_bases = {difference.key for difference in _differences(bases)}
-    declared = tuple(d for d in differences if _matches(d.key, differs) and d.key not in among_bases)
+    differences = list(_differences(bases, features))
+    declared = tuple(d for d in differences if _matches(d.key, differs) and not d.among_bases)
     undeclared = tuple(d for d in differences if d not in declared)
     used = {pattern for pattern in differs if any(_matches(d.key, [pattern]) for d in differences)}
     problems = (*_incomplete(subjects), *_overlaps(subjects))
@@ -118,12 +118,18 @@ def compare(bases: Sequence[Subject], features: Sequence[Subject], differs: Sequ
     )  # fmt: skip
 
 
-def _differences(subjects: Sequence[Subject]) -> Iterator[Difference]:
+def _differences(bases: Sequence[Subject], features: Sequence[Subject]) -> Iterator[Difference]:
     """Keys that are not the same in all complete runs; what the files of others lack is their one problem."""
-    complete = [subject for subject in subjects if subject.complete]
-    for key in sorted({key for subject in complete for key in subject.config}):
-        if len({subject.config.get(key, NOT_STATED) for subject in complete}) > 1:
-            yield Difference(key, tuple(subject.config.get(key, NOT_STATED) for subject in subjects))
+    subjects = [*bases, *features]
+    for key in sorted({key for subject in subjects if subject.complete for key in subject.config}):
+        if len(_stated(key, subjects)) > 1:
+            values = tuple(subject.config.get(key, NOT_STATED) for subject in subjects)
+            yield Difference(key, values, len(_stated(key, bases)) > 1)
+
+
+def _stated(key: str, subjects: Sequence[Subject]) -> set[str]:
+    """What the complete runs state for a key."""
+    return {subject.config.get(key, NOT_STATED) for subject in subjects if subject.complete}
 
 
 def _matches(key: str, patterns: Sequence[str]) -> bool:

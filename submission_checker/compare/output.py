@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import __version__
-from .judge import METHOD, SOURCE, Comparison, Judged, Metric, Verdict
+from .judge import METHOD, SOURCE, Comparison, Difference, Judged, Metric, Verdict
 from .subjects import DIMENSIONS, Subject
 
 SCHEMA = "mlpstorage-compare/1"
@@ -33,6 +33,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "comparable": comparison.comparable,
         "problems": list(comparison.problems),
         "undeclared": {item.key: list(item.values) for item in comparison.undeclared},
+        "among_bases": [item.key for item in comparison.undeclared if item.among_bases],
         "declared": {item.key: list(item.values) for item in comparison.declared},
         "declared_without_difference": list(comparison.unused),
         "chance_of_noise_outside": comparison.chance if len(comparison.bases) > 1 else None,
@@ -90,13 +91,11 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield from textwrap.wrap(subject.tag, _WIDTH, initial_indent="  ", subsequent_indent="  ")
         yield from (f"  left out, a warm-up: {path}" for path in subject.left_out)
     yield ""
-    for title, items in (
-        ("declared to differ", comparison.declared),
-        ("differs and was not declared (--differs KEY)", comparison.undeclared),
-    ):
-        for item in items:
-            yield f"{title}: {item.key}"
-            yield from (f"  {s.role}: {v}" for s, v in zip(comparison.subjects, item.values, strict=True))
+    titles = [("declared to differ", item) for item in comparison.declared]
+    titles += [(_refused(item), item) for item in comparison.undeclared]
+    for title, item in titles:
+        yield f"{title}: {item.key}"
+        yield from (f"  {s.role}: {v}" for s, v in zip(comparison.subjects, item.values, strict=True))
     yield from (f"declared to differ and does not: {key}" for key in comparison.unused)
     for problem in comparison.problems:
         yield from textwrap.wrap(
@@ -112,6 +111,12 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     yield from textwrap.wrap(f"source: {SOURCE}", _WIDTH, subsequent_indent="  ")
     yield from textwrap.wrap(_chance(comparison), _WIDTH, subsequent_indent="  ")
     yield ", ".join(f"{comparison.count(verdict)} {verdict.value}" for verdict in Verdict)
+
+
+def _refused(item: Difference) -> str:
+    if item.among_bases:
+        return "differs among the bases, and so cannot be declared"
+    return "differs and was not declared (--differs KEY)"
 
 
 def _chance(comparison: Comparison) -> str:
@@ -192,7 +197,7 @@ def _page(comparison: Comparison) -> Iterator[str]:
     else:
         yield '<p class="outside">Not comparable: nothing was concluded from the metrics.</p><ul>'
         yield from (f"<li>{e(problem)}</li>" for problem in comparison.problems)
-        yield from (f"<li>differs and was not declared: {e(item.key)}</li>" for item in comparison.undeclared)
+        yield from (f"<li>{_refused(item)}: {e(item.key)}</li>" for item in comparison.undeclared)
         yield "</ul>"
     yield "<h2>Runs</h2><ul>"
     yield from (f"<li><b>{e(s.role)}</b> {e(s.path)}<br><code>{e(s.tag)}</code></li>" for s in comparison.subjects)

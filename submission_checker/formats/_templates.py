@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .shown import harmless
+from ..report import grouped, place_of
+from ..validation import State, Validation
+from .shown import count, harmless, relative, title_of, totals
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -31,3 +33,21 @@ def environment(*, autoescape: bool) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+
+
+def context(validation: Validation) -> dict[str, Any]:
+    """What every template is given."""
+    report = validation.report
+    return {
+        "v": validation,
+        "report": report,
+        "totals": totals(report),
+        "severities": report.severities,
+        "checks": report.checks,
+        "groups": grouped(report.findings),
+        "State": State,
+        "count": count,
+        "place_of": place_of,
+        "relative": relative,
+        "title_of": title_of,
+    }

@@ -12,9 +12,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import urlencode
 
-from ..report import CheckReport, Place, grouped, place_of, rule_key
+from ..report import CheckReport, Place, rule_key
 from ..validation import State, Submission, validate
-from .shown import count, harmless, relative, title_of, totals, value_text
+from .shown import harmless, value_text
 
 if TYPE_CHECKING:
     from . import Style
@@ -35,33 +35,23 @@ _QUIET = {State.PASSED, State.NOT_APPLICABLE, State.NOTHING, State.LEFT_OUT}
 
 def write(report: CheckReport, out: TextIO, style: Style) -> None:
     """One page; without a time of its own, so that the same findings give the same bytes."""
-    from ._templates import environment, resource
+    from ._templates import context, environment, resource
 
     validation = validate(report)
     anchors = _anchors(report)
     script, sheet = resource("report.js"), resource("report.css")
     template = environment(autoescape=True).get_template("report.html.j2")
     page = template.render(
-        v=validation,
-        report=report,
-        totals=totals(report),
-        severities=report.severities,
-        checks=report.checks,
+        **context(validation),
         waived=[finding for finding in report.findings if report.waiver_of(finding) is not None],
         columns=_columns(validation.submissions),
         symbols=SYMBOLS,
         anchor=lambda finding: anchors[id(finding)],
-        groups=grouped(report.findings),
         slug=slug,
         script=script,
         sheet=sheet,
         policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(sheet)}'; "
         "base-uri 'none'; form-action 'none'",
-        State=State,
-        count=count,
-        place_of=place_of,
-        relative=relative,
-        title_of=title_of,
         query=query,
         value=lambda item: value_text(item, 2000, 200),
     )

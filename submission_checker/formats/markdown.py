@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from mlpstorage.results.text import clean
 
-from ..report import CheckReport, grouped, place_of
-from ..validation import State, validate
-from .shown import count, relative, sentence, title_of, totals, value_text
+from ..report import CheckReport
+from ..validation import validate
+from .shown import folded, sentence, value_text
 
 if TYPE_CHECKING:
     from . import Style
@@ -21,24 +21,14 @@ _NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
 
 def write(report: CheckReport, out: TextIO, style: Style) -> None:
     """GitHub's dialect: tables, no HTML. Infos are listed only where asked for, otherwise counted."""
-    from ._templates import environment
+    from ._templates import context, environment
 
-    validation = validate(report)
     found = environment(autoescape=False)
     template = found.get_template("report.md.j2")
     page = template.render(
-        v=validation,
-        report=report,
+        **context(validate(report)),
         verbose=style.verbose,
-        totals=totals(report),
-        severities=report.severities,
-        checks=report.checks,
-        groups=grouped(report.findings),
-        State=State,
-        count=count,
-        place_of=place_of,
-        relative=relative,
-        title_of=title_of,
+        remarks=report.remarks if style.verbose else folded(report.remarks),
         sentence=sentence,
         value=lambda item: value_text(item, 500, 20),
         t=escape,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from mlpstorage.results.layout import DIVISIONS
@@ -13,6 +14,8 @@ from ..report import CheckReport, Place
 
 VALUE_LENGTH = 60
 LIST_LENGTH = 4
+_SAID = ": "
+"""Stands between the place that a remark is on and what it says."""
 _WHOLE = 1_000_000
 """Length up to which nothing is cut."""
 _FILE = re.compile(r"\.(json|yaml|yml|log|txt|csv|pdf|md|py|npz|out|err)$", re.IGNORECASE)
@@ -78,6 +81,17 @@ def sentence(text: str) -> str:
 def count(number: int, noun: str) -> str:
     """``1 error``, ``2 errors``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def folded(remarks: Sequence[str]) -> list[str]:
+    """Remarks that say the same of several places as one, with their number and the first place."""
+    kinds: dict[str, list[str]] = {}
+    for remark in remarks:
+        kinds.setdefault(remark.partition(_SAID)[2] or remark, []).append(remark)
+    return [
+        found[0] if len(found) == 1 else f"{len(found)} places, the first {found[0].partition(_SAID)[0]}: {said}"
+        for said, found in kinds.items()
+    ]
 
 
 def totals(report: CheckReport, infos: str = "", undecided: str = "") -> str:

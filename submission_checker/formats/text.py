@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, TextIO
 from mlpstorage.results.text import clean
 from rules import Finding, Outcome
 
-from ..report import CheckReport, Waived, grouped
-from .shown import harmless, no_command, relative, title_of, totals, value_text
+from ..report import WEIGHTY, CheckReport, Place, Waived, grouped
+from ..validation import validate
+from .shown import folded, harmless, no_command, relative, title_of, totals, value_text
 
 if TYPE_CHECKING:
     from . import Style
@@ -18,10 +19,13 @@ if TYPE_CHECKING:
 _EVIDENCE_SHOWN = 8
 _PATHS_SHOWN = 3
 _REMARKS_SHOWN = 4
+_ROWS_SHOWN = 15
+_SUMMED_FROM = 10
+"""Number of findings that takes a summary: fewer are seen at once."""
 
 
 def write(report: CheckReport, out: TextIO, style: Style) -> None:
-    """Findings by submitter and workload, the worst first; then one line of totals.
+    """Findings by submitter and workload, the worst first; then how many by rule and submitter, and a line of totals.
 
     Infos are one line each, or only counted where they are not asked for.
     """
@@ -46,22 +50,59 @@ def _lines(report: CheckReport, style: Style) -> Iterator[str]:
                 yield from _finding(finding, style, waived)
         yield ""
     yield from _since(report, style.width)
+    remarks = folded(report.remarks)
     closing = [
         *(f"Not checked: {item}" for item in report.unreadable),
         *(f"Fault of the checker at {fault.path}: {fault.message.splitlines()[0]}" for fault in report.faults),
-        *(f"Remark: {item}" for item in (report.remarks if style.verbose else report.remarks[:_REMARKS_SHOWN])),
+        *(f"Remark: {item}" for item in (report.remarks if style.verbose else remarks[:_REMARKS_SHOWN])),
     ]
-    if len(report.remarks) > _REMARKS_SHOWN and not style.verbose:
-        closing.append(f"Remark: {len(report.remarks) - _REMARKS_SHOWN} more (--verbose shows them)")
+    if len(remarks) > _REMARKS_SHOWN and not style.verbose:
+        closing.append(f"Remark: {len(remarks) - _REMARKS_SHOWN} more (--verbose shows them)")
     for item in closing:
         yield from _wrap(item, style.width, "", "  ")
     if closing:
         yield ""
+    yield from _summary(report, style.width)
     hidden = bool(report.severities["info"]) and not style.verbose
     unseen = hidden and any(
         f.severity.value == "info" and (f.opens or f.outcome == Outcome.UNDETERMINED.value) for f in report.findings
     )
     yield totals(report, " (--verbose)" if hidden else "", " (--verbose lists them)" if unseen else "")
+
+
+def _summary(report: CheckReport, width: int) -> Iterator[str]:
+    """How many errors and warnings that count there are by rule and by submitter, and the status of each submitter."""
+    validation = validate(report)
+    counting = [f for f in report.findings if f.severity in WEIGHTY and report.waiver_of(f) is None]
+    if len(counting) >= _SUMMED_FROM:
+        rules: dict[str, list[int]] = {}
+        for finding in counting:
+            numbers = rules.setdefault(f"{finding.rule} {finding.name}", [0] * len(WEIGHTY))
+            numbers[WEIGHTY.index(finding.severity)] += 1
+        yield from _table("rule", list(rules.items()), width)
+        submitters = [
+            (
+                f"{one.status:9}  {title_of(Place(one.division, one.submitter))}",
+                [sum(unit.blockers for unit in one.units), sum(unit.warnings for unit in one.units)],
+            )
+            for one in validation.submissions
+        ]
+        yield from _table("submitter", submitters, width)
+    yield f"Status: {validation.status}"
+
+
+def _table(title: str, rows: list[tuple[str, list[int]]], width: int) -> Iterator[str]:
+    """Numbers of errors and warnings, the most first; what is too much to be seen at once is added up."""
+    rows = sorted(rows, key=lambda row: [-number for number in row[1]])
+    more = rows[_ROWS_SHOWN:]
+    if len(more) > 1:
+        rest = [sum(numbers[index] for _, numbers in more) for index in range(len(WEIGHTY))]
+        rows = [*rows[:_ROWS_SHOWN], (f"{len(more)} {title}s more", rest)]
+    yield f"{'errors':>8}{'warnings':>10}  {title}"
+    for name, (errors, warnings) in rows:
+        line = f"{errors:>8}{warnings:>10}  {name}"
+        yield line if len(line) <= width else f"{line[: width - 3]}..."
+    yield ""
 
 
 def _finding(finding: Finding, style: Style, waived: Waived | None) -> Iterator[str]:

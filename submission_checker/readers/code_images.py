@@ -176,7 +176,7 @@ class _TreeReader:
         sheet.put("record_problems", images.record_problems(record.data) if record.ok else [], record.source())
         if record.ok and not captured.digest:
             stated = record.raw("/hash")
-            wrong = record.invalid("/hash", "it is no hash of 32 lower-case hexadecimal digits")
+            wrong = record.invalid("/hash", f"it is no hash of {code_hash.DIGITS} lower-case hexadecimal digits")
             sheet.put("hash", stated if isinstance(stated, Absence) else wrong)
         else:
             sheet.put("hash", captured.digest or record.absence("/hash"), record.source("/hash"))

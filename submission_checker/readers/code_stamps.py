@@ -107,7 +107,6 @@ class _SubmissionReader:
         path = clean(leaf.at(layout.CODE_IMAGE_POINTER))
         at = Source(path)
         nothing = Absence(f"pointer:{path}", Reason.NOT_APPLICABLE, path, "", "the pointer names no image")
-        sheet.put("pointer_path", path, at)
         sheet.put("pointer_state", pointer.state, at)
         sheet.put("pointer_text", pointer.text, at)
         sheet.put("pointer", pointer.digest or nothing, at)

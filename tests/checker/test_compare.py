@@ -107,6 +107,22 @@ def test_bases_must_be_repeats_of_each_other(tmp_path: Path, capsys: pytest.Capt
     leaves[1].override("checkpoint.fsync", False)
     code, document = compare(capsys, *leaves, "--differs", "checkpoint.fsync")
     assert (code, list(document["undeclared"])) == (2, ["checkpoint.fsync"])
+    assert document["among_bases"] == ["checkpoint.fsync"]
+
+
+@pytest.mark.parametrize("format_", ["text", "html"])
+def test_what_differs_among_the_bases_is_not_called_undeclared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], format_: str
+) -> None:
+    leaves = runs(tmp_path, 10.0, 12.0, 30.0)
+    leaves[1].override("checkpoint.fsync", False)
+    leaves[2].override("reader.read_threads", 4)
+    words = [*(str(leaf.path) for leaf in leaves), "--differs", "checkpoint.fsync", "--format", format_]
+    assert main(["compare", *words]) == 2
+    text = capsys.readouterr().out
+    assert "differs among the bases, and so cannot be declared: checkpoint.fsync" in text
+    assert "differs and was not declared (--differs KEY): reader.read_threads" in text
+    assert text.count("not declared") == 1
 
 
 @pytest.mark.parametrize(

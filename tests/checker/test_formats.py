@@ -22,7 +22,7 @@ import rules
 from rules import Severity
 from submission_checker.cli import main
 from submission_checker.formats import FORMATS
-from submission_checker.report import CheckReport, Place, Since, Waived, as_json
+from submission_checker.report import CheckReport, Place, Since, Waived, as_json, grouped
 from submission_checker.validation import State, validate
 
 PEOPLE = [name for name in FORMATS if name not in ("json", "jsonl", "sarif")]
@@ -400,6 +400,96 @@ def test_totals_say_where_undecided_checks_are_listed() -> None:
     assert "leaves undecided: 4.3.4" in written(report, "text", verbose=True)
     shown = report_of(finding(4, outcome="undetermined"), tally={"4.3.5": Counter(undetermined=2)})
     assert "2 undecided;" in totals_of(shown)
+
+
+# --- The end of the text, which is all that a terminal still shows of a large tree
+
+
+def crowd(submitters: int) -> CheckReport:
+    """Submitter number n has n warnings of 3.1.1; every second one an error of a rule of its own, too."""
+    found = []
+    for number in range(1, submitters + 1):
+        place = f"closed/org{number:03}{'x' * 90}/results/fast-1/checkpointing/llama3-8b"
+        found += [
+            finding(number * 1000 + each, rule="3.1.1", name="size", severity=Severity.WARNING, path=f"{place}/{each}")
+            for each in range(number)
+        ]
+        if number % 2:
+            found.append(finding(number * 1000 + 999, rule=f"4.{number}.1", name="y" * 90, path=place))
+    return report_of(*found)
+
+
+def test_the_text_ends_with_counts_by_rule_and_submitter_and_the_status() -> None:
+    found = [finding(number, name="subset") for number in range(6)]
+    found += [finding(10 + number, rule="4.6.2", name="ranks", severity=Severity.WARNING) for number in range(6)]
+    other = "open/globex/results/slow-1/checkpointing/llama3-8b"
+    found += [finding(20, rule="4.6.2", name="ranks", path=other), finding(21, severity=Severity.INFO)]
+    *_, end = written(report_of(*found), "text").split("\n\n  errors  warnings  rule\n")
+    assert end.splitlines()[:-1] == [
+        "       6         0  4.3.5 subset",
+        "       1         6  4.6.2 ranks",
+        "",
+        "  errors  warnings  submitter",
+        "       6         6  NOT READY  closed > acme",
+        "       1         0  NOT READY  open > globex",
+        "       0         0  READY      closed > globex",
+        "",
+        "Status: NOT READY",
+    ]
+
+
+def test_the_end_of_the_text_has_a_bound_in_both_directions() -> None:
+    small, large = (written(crowd(size), "text").split("\n\n  errors")[1:] for size in (40, 80))
+    assert [len(part.splitlines()) for part in small] == [len(part.splitlines()) for part in large] == [17, 20]
+    lines = "\n".join(large).splitlines()[:-1]
+    assert max(map(len, lines)) <= 80
+    assert [line for line in lines if "more" in line] == [
+        "      25      3240  26 rules more",
+        "      25      2265  67 submitters more",
+    ]
+
+
+def test_a_few_findings_need_no_summary() -> None:
+    text = written(mixed(), "text")
+    assert "warnings  rule" not in text
+    assert "\nStatus: NOT READY\n" in text
+
+
+@pytest.mark.parametrize("name", ["text", "markdown"])
+def test_remarks_that_say_the_same_are_one_unless_all_are_asked_for(name: str) -> None:
+    remarks = [f"closed/acme/{number}: left to --deep" for number in range(59)] + ["closed/acme/x: passed over"]
+    report = report_of(finding(1), remarks=remarks)
+    text = " ".join(written(report, name).replace("\\", "").split())
+    assert "59 places, the first closed/acme/0: left to --deep" in text
+    assert text.count("left to --deep") == 1
+    assert "closed/acme/x: passed over" in text
+    assert written(report, name, verbose=True).replace("\\", "").count("left to --deep") == 59
+
+
+@pytest.mark.parametrize("name", ["text", "markdown", "html"])
+def test_the_findings_of_a_submitter_stand_together_and_infos_order_nothing(name: str) -> None:
+    """acme has the worst place and the mildest; globex, in between, has more errors in all."""
+    places = {
+        "acme/results/a": (3, 0),
+        "acme/results/b": (0, 9),
+        "globex/results/a": (2, 0),
+        "globex/results/b": (2, 0),
+        "initech/results/a": (0, 50),
+        "hooli/results/a": (0, 0),
+    }
+    found = []
+    for place, (errors, infos) in places.items():
+        kinds = [Severity.ERROR] * errors + [Severity.WARNING] + [Severity.INFO] * infos
+        found += [
+            finding(len(found) + number, severity=kind, path=f"closed/{place}/checkpointing/llama3-8b/{number}")
+            for number, kind in enumerate(kinds)
+        ]
+    order = [f"{place.submitter}/{place.system}" for place, _ in grouped(report_of(*found).findings)]
+    assert order == ["globex/a", "globex/b", "acme/a", "acme/b", "hooli/a", "initech/a"]
+    text = written(report_of(*found), name).replace("&gt;", ">").replace("\\", "")
+    findings = text[text.rindex("Findings") if name != "text" else 0 :]
+    at = [findings.index(f"closed > {place.replace('/results/', ' > ')} > checkpointing") for place in places]
+    assert sorted(range(6), key=at.__getitem__) == [2, 3, 0, 1, 5, 4]
 
 
 # --- Several outputs, streaming, repeatability

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
@@ -145,6 +146,21 @@ def test_the_page_says_what_clears_each_blocker_and_what_is_missing() -> None:
     assert "until 2027-03-31: a known defect of the tool" in text
 
 
+def test_the_page_does_not_say_that_all_was_judged_where_checks_could_not_be_decided() -> None:
+    undecided = report_of(finding(1), tally={"4.3.5": Counter(undetermined=819)})
+    text = " ".join(written(undecided, "html").split())
+    assert "could not be decided 819 times" in text
+    assert "could be read. Checks that could not be decided lack a value" in text
+    decided = written(report_of(finding(1)), "html")
+    assert "could be read.</p>" in decided
+
+
+def test_links_to_the_parts_have_the_words_of_their_headings() -> None:
+    text = written(mixed(), "html")
+    assert '<a href="#map">Submitters and rules</a>' in text
+    assert '<h2 id="map-title">Submitters and rules</h2>' in text
+
+
 def test_what_was_cleared_since_is_listed() -> None:
     cleared = as_json(report_of(finding(message="the old message")))["findings"]
     text = written(report_of(since=Since("old.json", "3.0", cleared=cleared)), "html")
@@ -186,10 +202,10 @@ def test_hostile_names_stay_text(page: Open) -> None:
 @in_browser
 def test_a_script_that_got_in_would_not_run(page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """The policy of the page holds even if an escape were forgotten."""
-    from submission_checker.formats import html
+    from submission_checker.formats import _templates
 
     monkeypatch.setattr(
-        html, "totals", lambda _: _markup("<script>document.title='owned'</script><b onclick='x'>b</b>")
+        _templates, "totals", lambda _: _markup("<script>document.title='owned'</script><b onclick='x'>b</b>")
     )
     browser = page(mixed())
     assert browser.title == "NOT READY: validation report, edition 3.0"

@@ -151,12 +151,16 @@ def test_until_names_the_last_day_or_the_last_edition(tmp_path: Path, until: str
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("waivers:\n  - {rule: 4.6.1, path: a, until: 3.0}\n", ":2: reason: Field required"),
-        ("waivers:\n  - {rule: 4.6.1, path: a, until: 3.0, reason: ' '}\n", ":2: reason:"),
+        ("waivers:\n  - {rule: 4.6.1, path: a, until: 3.0}\n", ":2: 'reason' is missing"),
+        ("waivers:\n  - {rule: 4.6.1, path: a, until: 3.0, reason: ' '}\n", ":2: reason: must not be empty"),
         ("waivers:\n  - {rule: 4.6.1, path: a, until: 3.0, reason: todo}\n", ":2: reason: it is still to be written"),
         ("waivers:\n  - {rule: 4.6.1, path: a, until: soon, reason: x}\n", "'soon' is not a date (YYYY-MM-DD) or one"),
-        ("waivers:\n  - {rule: 4.6.1, path: a, until: 3.0, reason: x, pth: b}\n", ":2: pth: Extra inputs"),
-        ("waivers:\n  - x\n", ":2: entry:"),
+        (
+            "waivers:\n  - {rule: 4.6.1, path: a, until: 3.0, reason: x, pth: b}\n",
+            ":2: pth: unknown key; did you mean 'p",
+        ),
+        ("waivers:\n  - rule: 4.6.1\n    raeson: x\n", ":3: raeson: unknown key; did you mean 'reason'?"),
+        ("waivers:\n  - x\n", ":2: entry: must be a mapping, not 'x'"),
         ("waivers:\n  - {rule: a, rule: b}\n", "duplicate key 'rule'"),
         ("waivers: {}\n", "one key, 'waivers', with a list"),
         ("[]\n", "one key, 'waivers', with a list"),

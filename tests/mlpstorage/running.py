@@ -21,7 +21,7 @@ def tool_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 def tool_command(*arguments: str) -> list[str]:
     """The argv of ``mlpstorage`` with these arguments."""
-    return [sys.executable, "-m", "mlpstorage.cli", *arguments]
+    return [sys.executable, "-m", "mlpstorage", *arguments]
 
 
 def alive(group: int) -> list[int]:

@@ -1,5 +1,6 @@
 """The rule book as it stands: consistent, current, and equal to the decision table that was agreed on."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,16 @@ def test_verdicts_of_launches_are_as_committed():
 
 def test_rules_md_is_current():
     assert (ROOT / "Rules.md").read_text() == render_book(EDITIONS), "run: mlpstorage rules render"
+
+
+def test_the_rendered_book_has_every_rule_of_every_edition_and_no_empty_part():
+    text = render_book(EDITIONS)
+    for edition in loaded():
+        for rule in edition.rules:
+            assert f"\n#### {rule.id} {rule.rule.name}" in text
+    parts = [line for line in text.splitlines() if line]
+    empty = [one for one, next_ in pairwise(parts) if one.startswith("### ") and next_.startswith(("### ", "## "))]
+    assert empty == []
 
 
 def test_all_of_section_4_is_there():

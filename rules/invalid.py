@@ -1,0 +1,75 @@
+"""What is wrong with data that does not fit its model, in words that name the key that was written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+Location = tuple[str | int, ...]
+
+_UNKNOWN, _MISSING = "extra_forbidden", "missing"
+_WANTED: Mapping[str, str] = {
+    "string_too_short": "must not be empty",
+    "string_type": "must be text",
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "int_parsing": "must be a whole number",
+    "int_type": "must be a whole number",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "list_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping",
+}
+"""Kind of error to what a value must be; any other is told in pydantic's words."""
+_CHOICES = frozenset({"enum", "literal_error"})
+_LONGEST = 60
+
+
+def problem_of(error: ValidationError, data: Any, model: type[BaseModel]) -> tuple[Location, str]:
+    """Where the first problem is, as a path of keys that ``data`` has, and what it is.
+
+    Unknown keys come first: a misspelt key is one, and whatever else is said of its mapping follows from it.
+    """
+    errors = error.errors()
+    unknown = next((each for each in errors if each["type"] == _UNKNOWN), None)
+    if unknown is not None:
+        location = _written(unknown["loc"], data)
+        close = get_close_matches(str(location[-1]), sorted(_keys(model)), 1)
+        return location, "unknown key" + (f"; did you mean {close[0]!r}?" if close else "")
+    # Where a value may be of several kinds, each kind complains; the one that got furthest is the one that was meant.
+    first = _written(errors[0]["loc"], data)
+    same = [each for each in errors if _written(each["loc"], data)[: len(first)] == first]
+    chosen = max(same, key=lambda each: len(_written(each["loc"], data)))
+    return _written(chosen["loc"], data), in_words(chosen)
+
+
+def in_words(problem: Mapping[str, Any]) -> str:
+    """One of the problems that pydantic lists."""
+    if problem["type"] == _MISSING:
+        return f"{str(problem['loc'][-1])!r} is missing"
+    wanted = f"must be {problem['ctx']['expected']}" if problem["type"] in _CHOICES else _WANTED.get(problem["type"])
+    if wanted is None:
+        return str(problem["msg"]).removeprefix("Value error, ")
+    given = repr(problem["input"])
+    return wanted + (f", not {given}" if len(given) <= _LONGEST else "")
+
+
+def _written(location: Location, data: Any) -> Location:
+    """The parts of a location that stand in the data, without the names of types and of what was filled in."""
+    found: list[str | int] = []
+    for part in location:
+        here = data if isinstance(data, dict) else dict(enumerate(data)) if isinstance(data, list) else {}
+        if part in here:
+            found.append(part)
+            data = here[part]
+    return tuple(found)
+
+
+def _keys(model: type[BaseModel]) -> set[str]:
+    """The keys of the model and of all that it is made of."""
+    schema = model.model_json_schema()
+    return {key for part in (schema, *schema.get("$defs", {}).values()) for key in part.get("properties", {})}
