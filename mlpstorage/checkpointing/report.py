@@ -55,10 +55,12 @@ class Reporter:
         for fault in decision.faults:
             self.say(f"BROKEN RULE: {fault}", "bold red")
         if decision.division == WHATIF:
-            self.say(f"whatif: any size may run; not for submission (judged as closed: {decision.verdict})", "bold")
+            self.say(f"whatif: any size may run; not for submission (edition {decision.edition})", "bold")
+            self.say(f"Legal in a submission: {' and '.join(decision.divisions) or 'in no division'}")
             if decision.advice:
                 self.say("A closed run would be refused:")
             self._advice(decision.advice)
+            self._findings(decision.remarks, "yellow")
             self._later(decision)
             return
         if decision.faults:

@@ -79,6 +79,24 @@ def test_whatif_forbids_nothing_and_advises(tool: Tool) -> None:
     assert {"4.3.5", "4.6.1"} <= {finding["rule"] for finding in answer["advice"]}
 
 
+def test_whatif_tells_the_warnings_too(tool: Tool) -> None:
+    arguments = ("--model", "llama3-8b", "--hosts", "a:4,b:4")
+    _, closed = judged(tool, "closed", *arguments)
+    _, whatif = judged(tool, "whatif", *arguments)
+    assert [(finding["rule"], finding["severity"]) for finding in closed["remarks"]] == [("4.6.2", "warning")]
+    assert whatif["remarks"] == closed["remarks"]
+    assert "4.6.2 checkpointClosedAcceleratorsPerHost (warning)" in tool(*RUN, "whatif", *arguments, "--dry-run").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [(["-n", "64"], "closed and open"), (["-n", "16"], "open"), (["-n", "9"], "in no division")],
+)
+def test_whatif_tells_where_the_run_could_be_submitted(tool: Tool, arguments: list[str], says: str) -> None:
+    answer = tool(*RUN, "whatif", "--model", "llama3-70b", *arguments, "--dry-run")
+    assert f"Legal in a submission: {says}\n" in answer.stdout
+
+
 def test_modal_order_gives_the_same_answer(tool: Tool) -> None:
     arguments = ("--model", "llama3-8b", "--dry-run", "--format", "json")
     assert tool("closed", *RUN, *arguments).stdout == tool(*RUN, "closed", *arguments).stdout
