@@ -41,6 +41,8 @@ class Decision:
     advice: tuple[Finding, ...]
     deferred: tuple[Deferred, ...]
     faults: tuple[str, ...] = ()
+    caution: str = ""
+    """What the book says against judging by this edition."""
 
     @property
     def divisions(self) -> tuple[str, ...]:
@@ -56,6 +58,7 @@ class Decision:
         """The decision as plain JSON data, keys as in the command-line contract."""
         return {
             "edition": self.edition,
+            "caution": self.caution,
             "division": self.division,
             "verdict": self.verdict,
             "violations": [_finding(item) for item in self.forbidding],
@@ -99,6 +102,7 @@ def decide(edition: rules.Edition, workload: CheckpointingWorkload, division: st
         advice=tuple(violations) if whatif else (),
         deferred=tuple(judged.deferred),
         faults=tuple(dict.fromkeys((*verdict.closed.faults, *verdict.open.faults))),
+        caution=edition.info.caution,
     )
 
 

@@ -155,14 +155,9 @@ def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
     reads = str(reference[READ_KEY]["value"]) if reads is None else reads
     checkpoints_written = _integer("--num-checkpoints-write", writes, 0, MAX_PROCESSES)
     checkpoints_read = _integer("--num-checkpoints-read", reads, 0, MAX_PROCESSES)
-    if checkpoints_written == checkpoints_read == 0 and options.division != "closed":
-        # In closed rule 4.7.1 says so, with what is legal; no rule forbids it in the other divisions.
-        raise UsageError(
-            "--num-checkpoints-write 0 and --num-checkpoints-read 0 make a run that does nothing; leave one of them out"
-        )
     accelerator = given("accelerator", "--accelerator-type", options.accelerator_type)
     memory = given("client_memory_gib", "--client-host-memory-in-gb", options.client_host_memory_in_gb)
-    return Plan(
+    plan = Plan(
         division=options.division,
         model=model,
         num_processes=processes,
@@ -191,6 +186,12 @@ def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
         edition=given("edition", "--edition", options.edition, ENV_EDITION) or "",
         sources=sources,
     )
+    if plan.does_nothing and plan.division != "closed":
+        # In closed rule 4.7.1 says so, with what is legal.
+        raise UsageError(
+            "--num-checkpoints-write 0 and --num-checkpoints-read 0 make a run that does nothing; leave one of them out"
+        )
+    return plan
 
 
 def _integer(option: str, text: str, least: int, most: int) -> int:

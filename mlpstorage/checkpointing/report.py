@@ -52,6 +52,8 @@ class Reporter:
 
     def decision(self, plan: Plan, decision: Decision) -> None:
         """The verdict, then what forbids the run or deserves a word."""
+        if decision.caution:
+            self.say(f"Caution: edition {decision.edition}: {decision.caution}", "yellow")
         for fault in decision.faults:
             self.say(f"BROKEN RULE: {fault}", "bold red")
         if decision.division == WHATIF:
@@ -74,7 +76,7 @@ class Reporter:
         if decision.allowed:
             self._later(decision)
         else:
-            if decision.division == "closed" and decision.verdict == "open":
+            if decision.division == "closed" and decision.verdict == "open" and not plan.does_nothing:
                 self.say("The open division accepts this run as it is: mlpstorage checkpointing run open ...", "bold")
             self.say("Nothing was started.")
 

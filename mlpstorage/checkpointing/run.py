@@ -20,6 +20,7 @@ from . import command, options
 from .exits import Exit, UsageError
 from .gate import Decision, decide, load_edition
 from .launch import launch_workload
+from .names import identified
 from .plan import Plan
 
 if TYPE_CHECKING:
@@ -48,12 +49,12 @@ def main(arguments: Sequence[str], environment: Mapping[str, str], started: date
             raise UsageError(f"--model: there is no reference workload for {request.plan.model!r}")
         answer = _Answer(request.output)
         if request.dry_run:
-            planned = _planned_command(request.plan) if decision.allowed else []
-            answer.document.update(decision.document(), command=planned)
+            planned, needs = _planned(request.plan) if decision.allowed else ([], "")
+            answer.document.update(decision.document(), command=planned, needs=needs)
             answer.decision(request.plan, decision)
             return answer.end(Exit.OK if decision.allowed else _refusal(decision))
         # Before the verdict is printed: a run that cannot be named must not read as one that may start.
-        names = _names(request.plan) if decision.allowed else None
+        names = identified(request.plan) if decision.allowed else None
         answer.document.update(decision.document(), command=[])
         answer.decision(request.plan, decision)
         if names is None:
@@ -101,6 +102,8 @@ class _Answer:
         if self.json:
             return
         self.reporter.decision(plan, decision)
+        if self.document.get("needs"):
+            self.reporter.say(f"A start needs more: {self.document['needs']}", "yellow")
         if self.document["command"]:
             self.reporter.say("This would run (what stands in <...> is filled in at the start):")
             self.reporter.command(self.document["command"])
@@ -111,25 +114,23 @@ class _Answer:
         return code
 
 
-def _planned_command(plan: Plan) -> list[str]:
-    """The argv that would run, with names in angle brackets for what only a real start decides."""
-    if plan.num_processes is None or plan.architecture is None:
-        return []
-    leaf = command.leaf_path(plan, plan.orgname or "<orgname>", plan.systemname or "<systemname>", "<timestamp>")
-    return command.benchmark(
+def _planned(plan: Plan) -> tuple[list[str], str]:
+    """The argv that would run, with names in angle brackets for what only a real start decides, and what a real start
+    would ask for besides; empty where that is nothing.
+    """
+    names, needs = (plan.orgname or "<orgname>", plan.systemname or "<systemname>"), ""
+    try:
+        names = identified(plan)
+    except UsageError as error:
+        needs = str(error)
+    argv = command.benchmark(
         plan,
         launcher=command.find_mpirun(plan) or plan.mpi_bin,
         python=command.find_dlio_python(plan) or "<python of dlio_benchmark>",
-        leaf=str(leaf),
+        leaf=str(command.leaf_path(plan, *names, "<timestamp>")),
         config_dir="<generated workload>",
     )
-
-
-def _names(plan: Plan) -> tuple[str, str]:
-    """Organisation and system that name the results. Raises UsageError where one is missing."""
-    from . import leaf as leaves
-
-    return leaves.identified(plan)
+    return argv, needs
 
 
 def _start(

@@ -47,6 +47,18 @@ def test_the_published_edition_refuses_it(tool: Tool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("edition", "caution"), [("3.0-as-published", "never submit by it"), ("3.0", ""), ("4.0-draft", "A draft")]
+)
+@pytest.mark.parametrize("division", ["open", "whatif"])
+def test_the_caution_of_an_edition_is_told(tool: Tool, edition: str, caution: str, division: str) -> None:
+    arguments = (division, "--model", "llama3-70b", "-n", "8", "--edition", edition, "--accelerator-type", "b200")
+    code, answer = judged(tool, *arguments)
+    assert (code, caution in answer["caution"], bool(answer["caution"])) == (0, True, bool(caution))
+    text = " ".join(tool(*RUN, *arguments, "--dry-run").stdout.split())
+    assert (f"Caution: edition {edition}: {answer['caution']}" in text) == bool(caution)
+
+
+@pytest.mark.parametrize(
     ("arguments", "code", "verdict", "broken"),
     [
         (["closed", "--model", "llama3-70b"], 0, "closed", set()),
@@ -117,6 +129,11 @@ def test_refusal_says_what_why_and_how(tool: Tool) -> None:
 def test_closed_refusal_names_open_where_open_accepts(tool: Tool) -> None:
     assert "The open division accepts" in tool(*RUN, "closed", "--model", "llama3-70b", "-n", "8").stdout
     assert "The open division accepts" not in tool(*RUN, "closed", "--model", "llama3-70b", "-n", "12").stdout
+    nothing = ("--model", "llama3-8b", "--num-checkpoints-write", "0", "--num-checkpoints-read", "0")
+    assert tool(*RUN, "open", *nothing).returncode == 2
+    refused = tool(*RUN, "closed", *nothing)
+    assert refused.returncode == 1
+    assert "The open division accepts" not in refused.stdout
 
 
 @pytest.mark.parametrize(
@@ -152,6 +169,40 @@ def test_the_package_is_a_program(tool: Tool) -> None:
         [sys.executable, "-m", "mlpstorage", "--version"], env=tool_environment(), capture_output=True, text=True
     )
     assert (answer.returncode, answer.stdout) == (0, tool("--version").stdout)
+
+
+ORG, SYSTEM = ("--orgname", "acme"), ("--systemname", "fast")
+
+
+@pytest.mark.parametrize(
+    ("division", "names", "needs"),
+    [
+        ("closed", (), ["--orgname", "--systemname"]),
+        ("open", ORG, ["--systemname"]),
+        ("closed", SYSTEM, ["--orgname"]),
+        ("closed", (*ORG, *SYSTEM), []),
+        ("whatif", (), []),
+    ],
+)
+def test_a_dry_run_tells_what_a_start_needs_besides(
+    tool: Tool, division: str, names: tuple[str, ...], needs: list[str]
+) -> None:
+    arguments = (division, "--model", "llama3-8b", *names)
+    code, answer = judged(tool, *arguments)
+    assert code == 0, "the rules allow it"
+    assert [option for option in ("--orgname", "--systemname") if f"{option} (or" in answer["needs"]] == needs
+    told = tool(*RUN, *arguments, "--dry-run").stdout.partition("This would run")[0].partition("A start needs more:")[2]
+    assert "".join(told.split()) == answer["needs"].replace(" ", "")
+
+
+def test_a_dry_run_names_the_organisation_that_owns_the_directory(tool: Tool, work: Path) -> None:
+    tool("init", "acme", "results")
+    _, answer = judged(tool, "closed", "--model", "llama3-8b", *SYSTEM)
+    assert answer["needs"] == ""
+    assert any("/results/closed/acme/results/fast/" in word for word in answer["command"])
+    (work / "results/mlperf-results.yaml").write_text("{")
+    _, answer = judged(tool, "closed", "--model", "llama3-8b", *SYSTEM)
+    assert "mlperf-results.yaml cannot be used" in answer["needs"]
 
 
 def test_the_shown_command_is_the_command(tool: Tool) -> None:
@@ -253,6 +304,10 @@ class WithABrokenRule:
 
     real: rules.Edition
     id: str = "broken"
+
+    @property
+    def info(self) -> Any:
+        return self.real.info
 
     def classify(self, workload: Any, stage: str) -> rules.Classification:
         verdict = self.real.classify(workload, stage=stage)
