@@ -27,13 +27,38 @@ systems             check a system description, write one to start from, print t
 Every command has --help."""
 
 
+CANNOT = 2
+"""Exit code where the answer cannot be written."""
 RULE_BOOK_BROKEN = 3
 """Exit code where the rule data has an error; nothing was judged."""
+INTERRUPTED = 130
+CLOSED_PIPE = 128 + 13
+"""What a shell shows of a program that the signal of a closed pipe ended."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Entry point. Returns the exit code; see ``mlpstorage checkpointing run --help`` for its meaning."""
     started = datetime.now()  # first of all: an invocation's time counts from here (rules 2.1.24, 4.7.1)
+    try:
+        try:
+            return _main(arguments, started)
+        finally:
+            sys.stdout.flush()  # a failure is told here, not by the interpreter when it ends
+    except KeyboardInterrupt:
+        print("mlpstorage: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except OSError as error:
+        from . import output
+
+        output.abandon()
+        if isinstance(error, BrokenPipeError):
+            return CLOSED_PIPE  # nobody reads on
+        what = "the standard output cannot be written: " if output.failed(error) else ""
+        print(f"mlpstorage: {what}{error}", file=sys.stderr)
+        return CANNOT
+
+
+def _main(arguments: list[str] | None, started: datetime) -> int:
     words = modal_order(sys.argv[1:] if arguments is None else arguments)
     try:
         return _command(words, started)

@@ -13,7 +13,7 @@ class Exit(IntEnum):
     FORBIDDEN = 1
     """A rule forbids the run: nothing was started."""
     USAGE = 2
-    """The command line is wrong."""
+    """The command line is wrong, or the answer cannot be written."""
     NOT_READY = 3
     """The machine cannot do it yet: nothing was started, no run leaf exists."""
     FAILED = 4

@@ -44,7 +44,7 @@ EPILOG = """\
 exit status:
   0    legal (and, without --dry-run, the benchmark succeeded)
   1    a rule forbids it: nothing was started
-  2    the command line is wrong
+  2    the command line is wrong, or the answer cannot be written
   3    the machine is not ready (mpirun, DLIO, memory, disk): nothing was started
   4    the benchmark failed; the run leaf holds its logs
   5    a rule or this program is broken

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 import re
 import shutil
 import sys
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import rules
 
+from .. import output
 from . import command, options
 from .exits import Exit, UsageError
 from .gate import Decision, decide, load_edition
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 WORKLOAD_DIR = ".generated-workload"
 """Where the leaf holds the generated workload file while the benchmark runs."""
-_CLOSED_PIPE = 128 + 13
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str], started: datetime) -> int:
     """Run the command with the arguments after ``checkpointing run``; ``started`` is when the program began.
 
-    Returns the exit code (:class:`Exit`). Raises SystemExit for ``--help``.
+    Returns the exit code (:class:`Exit`). Raises SystemExit for ``--help``, and OSError where the answer cannot be
+    written before anything is started.
     """
     try:
         request = options.parse(arguments, environment)
@@ -59,7 +59,10 @@ def main(arguments: Sequence[str], environment: Mapping[str, str], started: date
         answer.decision(request.plan, decision)
         if names is None:
             return answer.end(_refusal(decision))
-        return answer.end(_start(request.plan, names, edition, decision, answer, started))
+        code = _start(request.plan, names, edition, decision, answer, started)
+        with output.optional():  # the run is over: its exit code counts
+            answer.end(code)
+        return code
     except UsageError as error:
         print(f"mlpstorage checkpointing run: {error}", file=sys.stderr)
         return Exit.USAGE
@@ -69,13 +72,6 @@ def main(arguments: Sequence[str], environment: Mapping[str, str], started: date
     except KeyboardInterrupt:
         print("mlpstorage: interrupted before anything was started", file=sys.stderr)
         return Exit.INTERRUPTED
-    except BrokenPipeError:
-        # Nobody reads on; without this Python would complain once more when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _CLOSED_PIPE
-    except OSError as error:
-        print(f"mlpstorage: the run leaf cannot be written: {error}", file=sys.stderr)
-        return Exit.FAILED
 
 
 def _refusal(decision: Decision) -> Exit:
@@ -85,8 +81,8 @@ def _refusal(decision: Decision) -> Exit:
 class _Answer:
     """The two ways to answer: text as it happens, or one JSON object at the end (and the text on standard error)."""
 
-    def __init__(self, output: str) -> None:
-        self.json = output == "json"
+    def __init__(self, kind: str) -> None:
+        self.json = kind == "json"
         self.document: dict[str, Any] = {}
         self._reporter: Reporter | None = None
 
@@ -220,12 +216,18 @@ def _run(
     finally:
         shutil.rmtree(config_dir, ignore_errors=True)
         record.ended = datetime.now()
-        write.write_json(leaf / layout.metadata_name(leaf.name), record.metadata())
+        try:
+            write.write_json(leaf / layout.metadata_name(leaf.name), record.metadata())
+        except OSError as error:
+            record.problems.append(f"the metadata cannot be written: {error}")
+            code = Exit.FAILED
     try:
         stamp.list_in_manifest(plan, names[0], decision.edition)
     except OSError as error:  # the leaf is whole; the next run writes the list anew
-        answer.reporter.say(f"The list of the submission's runs cannot be written: {error}", "yellow")
-    _farewell(record, code, answer)
+        with output.optional():
+            answer.reporter.say(f"The list of the submission's runs cannot be written: {error}", "yellow")
+    with output.optional():
+        _farewell(record, code, answer)
     return code
 
 
