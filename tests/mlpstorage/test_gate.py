@@ -46,6 +46,15 @@ def test_the_published_edition_refuses_it(tool: Tool) -> None:
     assert {finding["rule"] for finding in answer["violations"]} == {"4.3.5"}
 
 
+@pytest.mark.parametrize("edition", ["3.0-as-published", "3.0", "4.0-draft"])
+def test_an_accelerator_that_no_table_has_is_refused_once(tool: Tool, edition: str) -> None:
+    code, answer = judged(
+        tool, "closed", "--model", "llama3-8b", "--accelerator-type", "v100", "--edition", edition
+    )  # fmt: skip
+    assert (code, answer["verdict"], answer["remarks"]) == (1, "invalid", [])
+    assert [(finding["rule"], finding["clause"]) for finding in answer["violations"]] == [("4.3.4", "known")]
+
+
 @pytest.mark.parametrize(
     ("edition", "caution"), [("3.0-as-published", "never submit by it"), ("3.0", ""), ("4.0-draft", "A draft")]
 )
