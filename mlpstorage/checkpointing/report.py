@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .readiness import Problem
 
 WIDTH = 80
+_REFERENCE = "item.reference"
+"""Stands beside what the run has for the same key; it is the book's all the same."""
 _LONGEST_VALUE = 60
 """Longer values (lists of keys) are left to the JSON form."""
 
@@ -102,10 +104,10 @@ class Reporter:
             label = finding.severity.value if finding.outcome == "violation" else finding.outcome
             self.say(f"{finding.rule} {finding.name} ({label})", style, indent=2)
             self.say(finding.message, indent=6)
-            for label, of_book in (("asked", False), ("legal", True)):
+            for label, of_book in (("found:", False), ("book:", True)):
                 shown = _evidence(finding, of_book=of_book)
                 if shown:
-                    self.say(f"{label}: {shown}", "dim", indent=6)
+                    self.say(f"{label:<6} {shown}", "dim", indent=6)
             if finding.remedy:
                 self.say(f"fix:   {finding.remedy}", indent=6)
 
@@ -153,7 +155,8 @@ def _evidence(finding: Finding, *, of_book: bool) -> str:
     for evidence in finding.evidence:
         name = evidence.fact.partition(".")[2]
         value = _value(evidence.value)
-        if evidence.source.startswith(BOOK_SOURCE) != of_book or len(value) > _LONGEST_VALUE:
+        from_book = evidence.source.startswith(BOOK_SOURCE) or evidence.fact == _REFERENCE
+        if from_book != of_book or len(value) > _LONGEST_VALUE:
             continue
         parts.append(f"{name} {value}" + (f" ({evidence.source})" if evidence.source and not of_book else ""))
     return ", ".join(parts)

@@ -135,6 +135,40 @@ def test_refusal_says_what_why_and_how(tool: Tool) -> None:
     assert max(map(len, answer.stdout.splitlines())) <= 80
 
 
+@pytest.mark.parametrize(
+    ("arguments", "found", "book"),
+    [
+        (
+            ["closed", "--checkpoint-subset", "--edition", "3.0-as-published"],
+            "model llama3-8b (--model), subset_declared true (--checkpoint-subset)",
+            "subset_models llama3-8b",
+        ),
+        (
+            ["open", "--param", "model.num_layers=2"],
+            "name model.num_layers (--param), value 2 (--param), model llama3-8b (--model)",
+            "reference 32",
+        ),
+        (["closed", "--param", "checkpoint.fsync=false"], "api file (default), fsync false (--param)", ""),
+        (
+            ["closed", "--num-checkpoints-write", "5"],
+            "invocations 5/10 (--num-checkpoints-write, default)",
+            "closed_invocations 10/10, 10/0, 0/10",
+        ),
+        (
+            ["closed", "--num-checkpoints-write", "0", "--num-checkpoints-read", "0"],
+            "invocations 0/0 (--num-checkpoints-write, --num-checkpoints-read)",
+            "closed_invocations 10/10, 10/0, 0/10",
+        ),
+    ],
+)
+def test_a_refusal_tells_what_was_asked_apart_from_what_the_book_says(
+    tool: Tool, arguments: list[str], found: str, book: str
+) -> None:
+    division, *others = arguments
+    text = " ".join(tool(*RUN, division, "--model", "llama3-8b", *others).stdout.split())
+    assert f"found: {found} {f'book: {book} ' if book else ''}fix: " in text
+
+
 def test_closed_refusal_names_open_where_open_accepts(tool: Tool) -> None:
     assert "The open division accepts" in tool(*RUN, "closed", "--model", "llama3-70b", "-n", "8").stdout
     assert "The open division accepts" not in tool(*RUN, "closed", "--model", "llama3-70b", "-n", "12").stdout
