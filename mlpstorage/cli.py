@@ -9,6 +9,8 @@ from datetime import datetime
 DIVISIONS = ("closed", "open", "whatif")
 MODAL = (("checkpointing", "run"), ("training", "datasize"))
 """Commands that may be written behind their division."""
+GROUPS = ("init", "rules", "systems")
+"""The other commands."""
 USAGE = """\
 usage: mlpstorage checkpointing run {closed,open,whatif} --model MODEL [options]
        mlpstorage {closed,open,whatif} checkpointing run --model MODEL [options]
@@ -134,7 +136,10 @@ def _problem(words: list[str]) -> str:
     for group, subcommand in MODAL:
         if named[:1] == [group] and (len(named) == 1 or named[1].startswith("-") or named[1] in DIVISIONS):
             return f"{group} needs {subcommand!r}: mlpstorage {group} {subcommand} ..."
-    return f"unknown command {' '.join(words[:2])!r}"
+    from .checkpointing.exits import meant
+
+    close = meant([" ".join(named[:2])], map(" ".join, MODAL)) or meant(named[:1], GROUPS)
+    return f"unknown command {' '.join(words[:2])!r}{close}"
 
 
 def modal_order(words: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from mlpstorage.results.credentials import holds_credential, names_credential
 from rules.derived import checkpointing as derived
@@ -19,7 +19,7 @@ from rules.derived.locations import location, uri_problem
 from rules.derived.variables import storage_variables
 from rules.tables import reference_rows
 
-from .exits import UsageError
+from .exits import Parser, UsageError
 from .plan import ARCHITECTURE_KEYS, LOCAL_HOST, READ_KEY, TOOL_KEYS, WRITE_KEY, Plan
 
 ENV_FOLDER = "MLPSTORAGE_CHECKPOINT_FOLDER"
@@ -64,14 +64,9 @@ class Request:
     output: str
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
-
-
 def parser() -> argparse.ArgumentParser:
     """The parser of everything after ``mlpstorage checkpointing run``."""
-    result = _Parser(
+    result = Parser(
         prog="mlpstorage checkpointing run",
         description="Judge a checkpointing run by the rules; if it is legal and the machine is ready, run it.",
         epilog=EPILOG,

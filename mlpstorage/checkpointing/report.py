@@ -146,7 +146,8 @@ def _console(stream: TextIO) -> Console:
 
 def _asked(plan: Plan) -> str:
     subset = ", declared a subset" if plan.checkpoint_subset else ""
-    return f"{plan.model} on {plan.num_processes} processes{subset}"
+    count = "" if plan.num_processes is None else f" on {plan.num_processes} processes"
+    return f"{plan.model}{count}{subset}"
 
 
 def _evidence(finding: Finding, *, of_book: bool) -> str:

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import rules
+from rules.derived.checkpointing import model_names
 
 from .. import output
 from . import command, options
@@ -46,7 +47,10 @@ def main(arguments: Sequence[str], environment: Mapping[str, str], started: date
         edition = load_edition(request.plan.edition)
         decision = decide(edition, launch_workload(request.plan), request.plan.division)
         if decision.allowed and request.plan.architecture is None:
-            raise UsageError(f"--model: there is no reference workload for {request.plan.model!r}")
+            raise UsageError(
+                f"--model: there is no reference workload for {request.plan.model!r}; "
+                f"there is one for: {', '.join(model_names())}"
+            )
         answer = _Answer(request.output)
         if request.dry_run:
             planned, needs = _planned(request.plan) if decision.allowed else ([], "")

@@ -183,13 +183,24 @@ def test_closed_refusal_names_open_where_open_accepts(tool: Tool) -> None:
     ("arguments", "says"),
     [
         ([], "a command is needed"),
-        (["checkpointing", "datagen"], "unknown command"),
+        (["checkpointing", "datagen"], "unknown command 'checkpointing datagen'\n"),
+        (["checkpoint", "run"], "unknown command 'checkpoint run'; did you mean checkpointing run?"),
+        (["closed", "checkpoint", "run"], "; did you mean checkpointing run?"),
+        (["rule", "list"], "unknown command 'rule list'; did you mean rules?"),
         (["checkpointing"], "checkpointing needs 'run'"),
         (["training"], "training needs 'datasize'"),
         (["training", "closed", "--model", "unet3d"], "training needs 'datasize'"),
         (["closed", "training"], "training needs 'datasize'"),
         ([*RUN, "whatif", "--model", "llama3-18b", "--dry-run"], "there is no reference workload for 'llama3-18b'"),
-        ([*RUN, "whatif", "--model", "llama3-18b"], "there is no reference workload for 'llama3-18b'"),
+        (
+            [*RUN, "whatif", "--model", "gpt", "-n", "4"],
+            "there is no reference workload for 'gpt'; there is one for: llama3-8b, llama3-70b",
+        ),
+        (
+            [*RUN, "closed", "--model", "llama3-8b", "--num-process", "8", "--dry-runs"],
+            "unrecognized arguments: --num-process 8 --dry-runs; did you mean --num-processes and --dry-run?\n",
+        ),
+        ([*RUN, "closed", "--model", "llama3-8b", "--loops", "2"], "unrecognized arguments: --loops 2\n"),
         ([*RUN, "open", "--model", "llama3-8b", "--orgname", "acme"], "--systemname"),
         ([*RUN, "open", "--model", "llama3-8b", "--results-dir", "/dev/null"], "give --orgname (or"),
         ([*RUN, "closed"], "--model"),
@@ -274,6 +285,7 @@ def test_an_open_question_at_the_gate_says_what_cures_it() -> None:
 
 
 def test_what_was_not_given_is_not_called_none(tool: Tool) -> None:
+    assert "FORBIDDEN in closed: llama3-8B (edition" in tool(*RUN, "closed", "--model", "llama3-8B").stdout
     answer = tool(*RUN, "closed", "--model", "llama3-8b", "--checkpoint-folder", "")
     assert answer.returncode == 1
     assert "checkpoint_folder (not given)" in " ".join(answer.stdout.split())
