@@ -186,6 +186,12 @@ def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
         raise UsageError(
             "--num-checkpoints-write 0 and --num-checkpoints-read 0 make a run that does nothing; leave one of them out"
         )
+    addresses = [name for name, _ in hosts if ":" in name]
+    if addresses and not plan.block_placement:
+        # Open MPI ends the name of a host at its first colon, in brackets or not.
+        raise UsageError(
+            f"--hosts: {addresses[0]!r} is an IPv6 address, which mpirun cannot take; give the host's name"
+        )
     return plan
 
 
