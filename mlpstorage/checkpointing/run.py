@@ -21,7 +21,7 @@ from . import command, options
 from .exits import Exit, UsageError
 from .gate import Decision, decide, load_edition
 from .launch import launch_workload
-from .names import identified
+from .names import identified, stranger
 from .plan import Plan
 
 if TYPE_CHECKING:
@@ -54,12 +54,12 @@ def main(arguments: Sequence[str], environment: Mapping[str, str], started: date
         answer = _Answer(request.output)
         if request.dry_run:
             planned, needs = _planned(request.plan) if decision.allowed else ([], "")
-            answer.document.update(decision.document(), command=planned, needs=needs)
+            answer.document.update(decision.document(), command=planned, needs=needs, stranger=stranger(request.plan))
             answer.decision(request.plan, decision)
             return answer.end(Exit.OK if decision.allowed else _refusal(decision))
         # Before the verdict is printed: a run that cannot be named must not read as one that may start.
         names = identified(request.plan) if decision.allowed else None
-        answer.document.update(decision.document(), command=[])
+        answer.document.update(decision.document(), command=[], stranger=stranger(request.plan))
         answer.decision(request.plan, decision)
         if names is None:
             return answer.end(_refusal(decision))
@@ -102,6 +102,8 @@ class _Answer:
         if self.json:
             return
         self.reporter.decision(plan, decision)
+        if self.document["stranger"]:
+            self.reporter.say(self.document["stranger"], "yellow")
         if self.document.get("needs"):
             self.reporter.say(f"A start needs more: {self.document['needs']}", "yellow")
         if self.document["command"]:

@@ -259,6 +259,26 @@ def test_a_dry_run_names_the_organisation_that_owns_the_directory(tool: Tool, wo
     assert "mlperf-results.yaml cannot be used" in answer["needs"]
 
 
+def test_a_submitter_that_the_directory_is_not_for_is_told(tool: Tool) -> None:
+    tool("init", "acme", "results")
+    arguments = ("closed", "--model", "llama3-8b", *SYSTEM)
+    for options, environment, told in (
+        (ORG, {}, ""),
+        (
+            ("--orgname", "globex"),
+            {},
+            "results is acme's (mlperf-results.yaml); --orgname has this run recorded as glob",
+        ),
+        ((), {"MLPSTORAGE_ORGNAME": "globex"}, "; MLPSTORAGE_ORGNAME has this run recorded as globex's"),
+        (("--orgname", "globex", "--results-dir", "other"), {}, ""),
+    ):
+        answer = tool(*RUN, *arguments, *options, "--dry-run", "--format", "json", env=environment)
+        said = json.loads(answer.stdout)["stranger"]
+        assert (answer.returncode, told in said, bool(said)) == (0, True, bool(told)), options
+    text = tool(*RUN, *arguments, "--orgname", "globex", "--dry-run").stdout
+    assert "results is acme's" in " ".join(text.split())
+
+
 def test_the_shown_command_is_the_command(tool: Tool) -> None:
     arguments = (*RUN, "closed", "--model", "llama3-8b", "--checkpoint-folder", "/mnt/it's $HOME", "--dry-run")
     shown = tool(*arguments).stdout.partition("This would run")[2].partition("\n")
