@@ -29,22 +29,6 @@ def identified(plan: Plan) -> tuple[str, str]:
     return organisation, system
 
 
-def stranger(plan: Plan) -> str:
-    """What is to be said of a run whose submitter is not the one that its results directory is for; empty: nothing."""
-    if plan.orgname is None:
-        return ""
-    try:
-        owner = init_orgname(Path(plan.results_dir))
-    except UsageError:  # the option stands in for a file that cannot be used
-        return ""
-    if owner in (None, plan.orgname):
-        return ""
-    return (
-        f"{plan.results_dir} is {owner}'s ({layout.SENTINEL}); {plan.source('orgname')} has this run recorded as "
-        f"{plan.orgname}'s all the same. If it is not meant, leave it out or name another --results-dir."
-    )
-
-
 def init_orgname(results: Path) -> str | None:
     """``orgname`` in the results directory's init file; None where there is no file. Raises UsageError if unusable."""
     path = results / layout.SENTINEL

@@ -21,7 +21,8 @@ from . import command, options
 from .exits import Exit, UsageError
 from .gate import Decision, decide, load_edition
 from .launch import launch_workload
-from .names import identified, stranger
+from .names import identified
+from .notices import notices
 from .plan import Plan
 
 if TYPE_CHECKING:
@@ -53,13 +54,15 @@ def main(arguments: Sequence[str], environment: Mapping[str, str], started: date
             )
         answer = _Answer(request.output)
         if request.dry_run:
-            planned, needs = _planned(request.plan) if decision.allowed else ([], "")
-            answer.document.update(decision.document(), command=planned, needs=needs, stranger=stranger(request.plan))
+            answer.document.update(decision.document(), command=[], needs="", notices=[])
+            if decision.allowed:
+                answer.document.update(_planned(request.plan, decision))
             answer.decision(request.plan, decision)
             return answer.end(Exit.OK if decision.allowed else _refusal(decision))
         # Before the verdict is printed: a run that cannot be named must not read as one that may start.
         names = identified(request.plan) if decision.allowed else None
-        answer.document.update(decision.document(), command=[], stranger=stranger(request.plan))
+        told = [] if names is None else notices(request.plan, names, decision.edition)
+        answer.document.update(decision.document(), command=[], notices=told)
         answer.decision(request.plan, decision)
         if names is None:
             return answer.end(_refusal(decision))
@@ -102,8 +105,8 @@ class _Answer:
         if self.json:
             return
         self.reporter.decision(plan, decision)
-        if self.document["stranger"]:
-            self.reporter.say(self.document["stranger"], "yellow")
+        for notice in self.document["notices"]:
+            self.reporter.say(notice, "yellow")
         if self.document.get("needs"):
             self.reporter.say(f"A start needs more: {self.document['needs']}", "yellow")
         if self.document["command"]:
@@ -116,13 +119,14 @@ class _Answer:
         return code
 
 
-def _planned(plan: Plan) -> tuple[list[str], str]:
-    """The argv that would run, with names in angle brackets for what only a real start decides, and what a real start
-    would ask for besides; empty where that is nothing.
+def _planned(plan: Plan, decision: Decision) -> dict[str, Any]:
+    """What a dry run adds to the decision: the argv that would run, with names in angle brackets for what only a real
+    start decides; what a real start would ask for besides (empty: nothing); and the notices.
     """
-    names, needs = (plan.orgname or "<orgname>", plan.systemname or "<systemname>"), ""
+    names, needs, told = (plan.orgname or "<orgname>", plan.systemname or "<systemname>"), "", list[str]()
     try:
         names = identified(plan)
+        told = notices(plan, names, decision.edition)
     except UsageError as error:
         needs = str(error)
     argv = command.benchmark(
@@ -132,7 +136,7 @@ def _planned(plan: Plan) -> tuple[list[str], str]:
         leaf=str(command.leaf_path(plan, *names, "<timestamp>")),
         config_dir="<generated workload>",
     )
-    return argv, needs
+    return {"command": argv, "needs": needs, "notices": told}
 
 
 def _start(

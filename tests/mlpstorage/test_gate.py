@@ -226,6 +226,7 @@ def test_the_package_is_a_program(tool: Tool) -> None:
 
 
 ORG, SYSTEM = ("--orgname", "acme"), ("--systemname", "fast")
+FIRST, SECOND = "20260708_070551/summary.json", "20260709_070551/summary.json"
 
 
 @pytest.mark.parametrize(
@@ -273,10 +274,35 @@ def test_a_submitter_that_the_directory_is_not_for_is_told(tool: Tool) -> None:
         (("--orgname", "globex", "--results-dir", "other"), {}, ""),
     ):
         answer = tool(*RUN, *arguments, *options, "--dry-run", "--format", "json", env=environment)
-        said = json.loads(answer.stdout)["stranger"]
-        assert (answer.returncode, told in said, bool(said)) == (0, True, bool(told)), options
+        said = json.loads(answer.stdout)["notices"]
+        assert (answer.returncode, len(said), told in "".join(said)) == (0, bool(told), True), options
     text = tool(*RUN, *arguments, "--orgname", "globex", "--dry-run").stdout
     assert "results is acme's" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("division", "files", "told"),
+    [
+        ("closed", [], ""),
+        ("closed", [FIRST], ""),
+        ("closed", [FIRST, SECOND], "3 time stamp directories (20260708_070551, 20260709_070551, this run)"),
+        ("open", [FIRST, SECOND], "3 time stamp directories (20260708_070551, 20260709_070551, this run)"),
+        ("whatif", [FIRST, SECOND], ""),
+        ("closed", [FIRST, "notes/summary.json", "20260709_070551/.mlps-code-image"], ""),
+    ],
+)
+def test_a_run_too_many_is_told_before_it_is_made(
+    tool: Tool, work: Path, division: str, files: list[str], told: str
+) -> None:
+    for file in files:
+        path = work / "results" / division / "acme/results/fast/checkpointing/llama3-8b" / file
+        path.parent.mkdir(parents=True)
+        path.write_text("{}")
+    arguments = (division, "--model", "llama3-8b", *ORG, *SYSTEM)
+    code, answer = judged(tool, *arguments)
+    assert (code, len(answer["notices"]), told in "".join(answer["notices"])) == (0, bool(told), True)
+    text = " ".join(tool(*RUN, *arguments, "--dry-run").stdout.split())
+    assert ("2.1.23 will not allow this run beside those that are there" in text) == bool(told)
 
 
 def test_the_shown_command_is_the_command(tool: Tool) -> None:
