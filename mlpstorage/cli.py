@@ -52,11 +52,13 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         from . import output
 
+        if not output.failed(error):
+            print(f"mlpstorage: {error}", file=sys.stderr)
+            return CANNOT
         output.abandon()
         if isinstance(error, BrokenPipeError):
             return CLOSED_PIPE  # nobody reads on
-        what = "the standard output cannot be written: " if output.failed(error) else ""
-        print(f"mlpstorage: {what}{error}", file=sys.stderr)
+        print(f"mlpstorage: the standard output cannot be written: {error}", file=sys.stderr)
         return CANNOT
 
 
