@@ -9,6 +9,8 @@ from datetime import datetime
 DIVISIONS = ("closed", "open", "whatif")
 MODAL = (("checkpointing", "run"), ("training", "datasize"))
 """Commands that may be written behind their division."""
+GROUPS = ("init", "rules", "systems")
+"""The other commands."""
 USAGE = """\
 usage: mlpstorage checkpointing run {closed,open,whatif} --model MODEL [options]
        mlpstorage {closed,open,whatif} checkpointing run --model MODEL [options]
@@ -27,13 +29,40 @@ systems             check a system description, write one to start from, print t
 Every command has --help."""
 
 
+CANNOT = 2
+"""Exit code where the answer cannot be written."""
 RULE_BOOK_BROKEN = 3
 """Exit code where the rule data has an error; nothing was judged."""
+INTERRUPTED = 130
+CLOSED_PIPE = 128 + 13
+"""What a shell shows of a program that the signal of a closed pipe ended."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Entry point. Returns the exit code; see ``mlpstorage checkpointing run --help`` for its meaning."""
     started = datetime.now()  # first of all: an invocation's time counts from here (rules 2.1.24, 4.7.1)
+    try:
+        try:
+            return _main(arguments, started)
+        finally:
+            sys.stdout.flush()  # a failure is told here, not by the interpreter when it ends
+    except KeyboardInterrupt:
+        print("mlpstorage: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except OSError as error:
+        from . import output
+
+        if not output.failed(error):
+            print(f"mlpstorage: {error}", file=sys.stderr)
+            return CANNOT
+        output.abandon()
+        if isinstance(error, BrokenPipeError):
+            return CLOSED_PIPE  # nobody reads on
+        print(f"mlpstorage: the standard output cannot be written: {error}", file=sys.stderr)
+        return CANNOT
+
+
+def _main(arguments: list[str] | None, started: datetime) -> int:
     words = modal_order(sys.argv[1:] if arguments is None else arguments)
     try:
         return _command(words, started)
@@ -109,7 +138,10 @@ def _problem(words: list[str]) -> str:
     for group, subcommand in MODAL:
         if named[:1] == [group] and (len(named) == 1 or named[1].startswith("-") or named[1] in DIVISIONS):
             return f"{group} needs {subcommand!r}: mlpstorage {group} {subcommand} ..."
-    return f"unknown command {' '.join(words[:2])!r}"
+    from .checkpointing.exits import meant
+
+    close = meant([" ".join(named[:2])], map(" ".join, MODAL)) or meant(named[:1], GROUPS)
+    return f"unknown command {' '.join(words[:2])!r}{close}"
 
 
 def modal_order(words: list[str]) -> list[str]:

@@ -11,12 +11,12 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import yaml
 
 from . import __version__
-from .checkpointing.exits import UsageError
+from .checkpointing.exits import Parser, UsageError
 from .checkpointing.options import checked_name
 from .results import layout
 from .results.document import read_yaml
@@ -39,14 +39,9 @@ class OtherOwnerError(Exception):
     """The directory has a file that does not say what was asked for; the text tells what it says."""
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
-
-
 def parser() -> argparse.ArgumentParser:
     """The parser of everything after ``mlpstorage init``."""
-    result = _Parser(
+    result = Parser(
         prog="mlpstorage init",
         description="Make RESULTS_DIR the results directory of an organisation.",
         epilog=EPILOG,

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 
+_NOT_CHECKED = 2
 _SELDOM = (50_000, 20, 100)
 """Thresholds of the garbage collector: what a check makes goes with its system, and hardly any of it in cycles."""
 
@@ -15,13 +16,16 @@ def main() -> int:
     gc.disable()  # what is imported is no garbage
     # Nothing here is for plugins of pydantic, and to find some it reads the metadata of all installed packages.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    from .cli import main as run
-
-    gc.freeze()
-    gc.set_threshold(*_SELDOM)
-    gc.enable()
     try:
+        from .cli import main as run
+
+        gc.freeze()
+        gc.set_threshold(*_SELDOM)
+        gc.enable()
         return run()
+    except KeyboardInterrupt:  # while the command is still being imported; later it answers this itself
+        print("submission-checker: interrupted; nothing was concluded", file=sys.stderr)
+        return _NOT_CHECKED
     finally:
         gc.freeze()  # or the interpreter looks for cycles in all that exists, twice, before it ends
 

@@ -1,8 +1,11 @@
-"""Exit codes of ``mlpstorage checkpointing run``."""
+"""Exit codes of ``mlpstorage checkpointing run``, and how a command line that is wrong is told."""
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Iterable
 from enum import IntEnum
+from typing import NoReturn
 
 
 class Exit(IntEnum):
@@ -13,7 +16,7 @@ class Exit(IntEnum):
     FORBIDDEN = 1
     """A rule forbids the run: nothing was started."""
     USAGE = 2
-    """The command line is wrong."""
+    """The command line is wrong, or the answer cannot be written."""
     NOT_READY = 3
     """The machine cannot do it yet: nothing was started, no run leaf exists."""
     FAILED = 4
@@ -26,3 +29,22 @@ class Exit(IntEnum):
 
 class UsageError(Exception):
     """The command line asks for something that makes no sense; the text is one line for the user."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that raises UsageError, and offers for an unknown option the ones that are written alike."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises UsageError, always."""
+        before, unknown, words = message.partition("unrecognized arguments: ")
+        options = [word.partition("=")[0] for word in words.split() if word.startswith("-")]
+        raise UsageError(f"{before}{unknown}{words}{meant(options, self._option_string_actions) if unknown else ''}")
+
+
+def meant(words: Iterable[str], known: Iterable[str]) -> str:
+    """``; did you mean ...?`` with the known words that are written almost alike; empty where none is."""
+    from difflib import get_close_matches  # here, for it is needed only where something is wrong
+
+    names = list(known)
+    close = dict.fromkeys(name for word in words for name in get_close_matches(word, names, n=1, cutoff=0.8))
+    return f"; did you mean {' and '.join(close)}?" if close else ""

@@ -28,9 +28,9 @@ class Decision:
     """What the rules say about a planned run.
 
     ``verdict`` is what the run is eligible for ("closed", "open", "invalid"); ``forbidding`` the error findings that
-    keep it from the division asked for; ``remarks`` warnings, notes and open questions; ``advice`` (whatif only)
-    what a CLOSED run would be refused for; ``deferred`` the clauses that wait for facts of a later stage;
-    ``faults`` rules that are broken: what they would have said is not known.
+    keep it from the division asked for; ``remarks`` warnings, notes and open questions (in whatif: of a CLOSED run);
+    ``advice`` (whatif only) what a CLOSED run would be refused for; ``deferred`` the clauses that wait for facts of a
+    later stage; ``faults`` rules that are broken: what they would have said is not known.
     """
 
     edition: str
@@ -41,16 +41,24 @@ class Decision:
     advice: tuple[Finding, ...]
     deferred: tuple[Deferred, ...]
     faults: tuple[str, ...] = ()
+    caution: str = ""
+    """What the book says against judging by this edition."""
+
+    @property
+    def divisions(self) -> tuple[str, ...]:
+        """The divisions that its verdict lets the run be submitted in."""
+        return tuple(division for division, verdicts in ELIGIBLE_FOR.items() if self.verdict in verdicts)
 
     @property
     def allowed(self) -> bool:
         """The run may start. A broken rule lets nothing but whatif pass."""
-        return self.division == WHATIF or (not self.faults and self.verdict in ELIGIBLE_FOR[self.division])
+        return self.division == WHATIF or (not self.faults and self.division in self.divisions)
 
     def document(self) -> dict[str, Any]:
         """The decision as plain JSON data, keys as in the command-line contract."""
         return {
             "edition": self.edition,
+            "caution": self.caution,
             "division": self.division,
             "verdict": self.verdict,
             "violations": [_finding(item) for item in self.forbidding],
@@ -90,10 +98,11 @@ def decide(edition: rules.Edition, workload: CheckpointingWorkload, division: st
         division=division,
         verdict=str(verdict.eligible),
         forbidding=() if whatif else tuple(violations),
-        remarks=() if whatif else tuple(remarks),
+        remarks=tuple(remarks),
         advice=tuple(violations) if whatif else (),
         deferred=tuple(judged.deferred),
         faults=tuple(dict.fromkeys((*verdict.closed.faults, *verdict.open.faults))),
+        caution=edition.info.caution,
     )
 
 

@@ -54,7 +54,8 @@ def launch_workload(plan: Plan, probes: ProbeFacts | None = None) -> Checkpointi
     ):  # fmt: skip
         sheet.put(name, run.get(name), run.sources.get(name))
     writes, reads = plan.num_checkpoints_write, plan.num_checkpoints_read
-    counts = Source("--num-checkpoints-write", "--num-checkpoints-read")
+    named = dict.fromkeys(plan.source(name) for name in ("num_checkpoints_write", "num_checkpoints_read"))
+    counts = Source(", ".join(named))
     sheet.put("invocations", [f"{writes}/{reads}"], counts)
     sheet.put("combined", writes > 0 and reads > 0, counts)
     sheet.put("checkpoints_written", writes, run.sources["num_checkpoints_write"])
@@ -101,10 +102,9 @@ def _run_sheet(plan: Plan, probes: ProbeFacts | None) -> FactSheet:
     stated("results_dir", locations.normal_path(plan.results_dir) or _not_given("--results-dir", Reason.KEY_ABSENT))
     workload = plan.workload()
     parameters = derived.compare_parameters(plan.model, workload)
-    planned = Source("planned workload")
-    sheet.put("parameters", parameters if known else no_row, planned)
-    sheet.put("architecture", derived.compare_architecture(parameters, plan.model) if known else no_row, planned)
-    sheet.put("fsync", _fsync(workload) if known else no_row, Source("planned workload", "checkpoint.fsync"))
+    stated("parameters", parameters if known else no_row, "params")
+    stated("architecture", derived.compare_architecture(parameters, plan.model) if known else no_row, "params")
+    stated("fsync", _fsync(workload) if known else no_row, "params")
     if probes is not None:
         _put_probes(sheet, plan, probes)
     _rest_is_later(sheet, CheckpointingRun)

@@ -9,59 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rules.facts import Reason
-
 from .. import __version__
 from ..mpi.collect import Collection
 from ..results import layout, provenance
-from ..results.document import Reading, read_yaml
-from ..results.roots.local import LocalRoot
 from . import command
-from .exits import UsageError
 from .gate import Decision
-from .options import checked_name
 from .plan import Plan
 from .readiness import Readiness
-
-INIT_FILE = "mlperf-results.yaml"
-_WHATIF_ORG = "whatif"
-_WHATIF_SYSTEM = "unnamed"
-
-
-def identified(plan: Plan) -> tuple[str, str]:
-    """Organisation and system that name the leaf. Raises UsageError where a submittable run lacks one."""
-    organisation = plan.orgname or init_orgname(Path(plan.results_dir))
-    system = plan.systemname
-    if plan.division == "whatif":
-        return organisation or _WHATIF_ORG, system or _WHATIF_SYSTEM
-    missing = []
-    if not organisation:
-        missing.append(f"--orgname (or MLPSTORAGE_ORGNAME, or orgname in {Path(plan.results_dir) / INIT_FILE})")
-    if not system:
-        missing.append("--systemname (or MLPSTORAGE_SYSTEMNAME)")
-    if not organisation or not system:
-        raise UsageError(f"a {plan.division} run is recorded under submitter and system: give {' and '.join(missing)}")
-    return organisation, system
-
-
-def init_orgname(results: Path) -> str | None:
-    """``orgname`` in the results directory's init file; None where there is no file. Raises UsageError if unusable."""
-    path = results / INIT_FILE
-    try:
-        with LocalRoot(results) as root:
-            document = read_yaml(root, INIT_FILE)
-    except (FileNotFoundError, NotADirectoryError):
-        return None  # what stands in the directory's place is told with all else that is not ready
-    except OSError as error:
-        raise UsageError(f"{results} cannot be read: {error.strerror}; give --orgname") from error
-    if document.state == "missing":
-        return None
-    name = document.text("/orgname")
-    if isinstance(name, Reading):
-        return checked_name(f"{path}: orgname", name.value)
-    if name.reason is Reason.KEY_ABSENT:
-        return None
-    raise UsageError(f"{path} cannot be used: {name.detail}; give --orgname")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from mlpstorage.results.credentials import holds_credential, names_credential
 from rules.derived import checkpointing as derived
@@ -19,7 +19,7 @@ from rules.derived.locations import location, uri_problem
 from rules.derived.variables import storage_variables
 from rules.tables import reference_rows
 
-from .exits import UsageError
+from .exits import Parser, UsageError
 from .plan import ARCHITECTURE_KEYS, LOCAL_HOST, READ_KEY, TOOL_KEYS, WRITE_KEY, Plan
 
 ENV_FOLDER = "MLPSTORAGE_CHECKPOINT_FOLDER"
@@ -44,7 +44,7 @@ EPILOG = """\
 exit status:
   0    legal (and, without --dry-run, the benchmark succeeded)
   1    a rule forbids it: nothing was started
-  2    the command line is wrong
+  2    the command line is wrong, or the answer cannot be written
   3    the machine is not ready (mpirun, DLIO, memory, disk): nothing was started
   4    the benchmark failed; the run leaf holds its logs
   5    a rule or this program is broken
@@ -64,14 +64,9 @@ class Request:
     output: str
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
-
-
 def parser() -> argparse.ArgumentParser:
     """The parser of everything after ``mlpstorage checkpointing run``."""
-    result = _Parser(
+    result = Parser(
         prog="mlpstorage checkpointing run",
         description="Judge a checkpointing run by the rules; if it is legal and the machine is ready, run it.",
         epilog=EPILOG,
@@ -155,14 +150,9 @@ def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
     reads = str(reference[READ_KEY]["value"]) if reads is None else reads
     checkpoints_written = _integer("--num-checkpoints-write", writes, 0, MAX_PROCESSES)
     checkpoints_read = _integer("--num-checkpoints-read", reads, 0, MAX_PROCESSES)
-    if checkpoints_written == checkpoints_read == 0 and options.division != "closed":
-        # In closed rule 4.7.1 says so, with what is legal; no rule forbids it in the other divisions.
-        raise UsageError(
-            "--num-checkpoints-write 0 and --num-checkpoints-read 0 make a run that does nothing; leave one of them out"
-        )
     accelerator = given("accelerator", "--accelerator-type", options.accelerator_type)
     memory = given("client_memory_gib", "--client-host-memory-in-gb", options.client_host_memory_in_gb)
-    return Plan(
+    plan = Plan(
         division=options.division,
         model=model,
         num_processes=processes,
@@ -191,6 +181,18 @@ def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
         edition=given("edition", "--edition", options.edition, ENV_EDITION) or "",
         sources=sources,
     )
+    if plan.does_nothing and plan.division != "closed":
+        # In closed rule 4.7.1 says so, with what is legal.
+        raise UsageError(
+            "--num-checkpoints-write 0 and --num-checkpoints-read 0 make a run that does nothing; leave one of them out"
+        )
+    addresses = [name for name, _ in hosts if ":" in name]
+    if addresses and not plan.block_placement:
+        # Open MPI ends the name of a host at its first colon, in brackets or not.
+        raise UsageError(
+            f"--hosts: {addresses[0]!r} is an IPv6 address, which mpirun cannot take; give the host's name"
+        )
+    return plan
 
 
 def _integer(option: str, text: str, least: int, most: int) -> int:

@@ -132,6 +132,11 @@ class Plan:
         return os.path.basename(self.mpi_bin).startswith("mpiexec")
 
     @property
+    def does_nothing(self) -> bool:
+        """Neither writes nor reads. No rule forbids that but in closed (4.7.1); there is nothing to start."""
+        return self.num_checkpoints_write == self.num_checkpoints_read == 0
+
+    @property
     def model_folder(self) -> str:
         """What DLIO gets as checkpoint folder, ``<root>/<model>``; an object URI without its scheme."""
         root = self.checkpoint_folder

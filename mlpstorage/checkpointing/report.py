@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .readiness import Problem
 
 WIDTH = 80
+_REFERENCE = "item.reference"
+"""Stands beside what the run has for the same key; it is the book's all the same."""
 _LONGEST_VALUE = 60
 """Longer values (lists of keys) are left to the JSON form."""
 
@@ -52,13 +54,17 @@ class Reporter:
 
     def decision(self, plan: Plan, decision: Decision) -> None:
         """The verdict, then what forbids the run or deserves a word."""
+        if decision.caution:
+            self.say(f"Caution: edition {decision.edition}: {decision.caution}", "yellow")
         for fault in decision.faults:
             self.say(f"BROKEN RULE: {fault}", "bold red")
         if decision.division == WHATIF:
-            self.say(f"whatif: any size may run; not for submission (judged as closed: {decision.verdict})", "bold")
+            self.say(f"whatif: any size may run; not for submission (edition {decision.edition})", "bold")
+            self.say(f"Legal in a submission: {' and '.join(decision.divisions) or 'in no division'}")
             if decision.advice:
                 self.say("A closed run would be refused:")
             self._advice(decision.advice)
+            self._findings(decision.remarks, "yellow")
             self._later(decision)
             return
         if decision.faults:
@@ -72,7 +78,7 @@ class Reporter:
         if decision.allowed:
             self._later(decision)
         else:
-            if decision.division == "closed" and decision.verdict == "open":
+            if decision.division == "closed" and decision.verdict == "open" and not plan.does_nothing:
                 self.say("The open division accepts this run as it is: mlpstorage checkpointing run open ...", "bold")
             self.say("Nothing was started.")
 
@@ -98,10 +104,10 @@ class Reporter:
             label = finding.severity.value if finding.outcome == "violation" else finding.outcome
             self.say(f"{finding.rule} {finding.name} ({label})", style, indent=2)
             self.say(finding.message, indent=6)
-            for label, of_book in (("asked", False), ("legal", True)):
+            for label, of_book in (("found:", False), ("book:", True)):
                 shown = _evidence(finding, of_book=of_book)
                 if shown:
-                    self.say(f"{label}: {shown}", "dim", indent=6)
+                    self.say(f"{label:<6} {shown}", "dim", indent=6)
             if finding.remedy:
                 self.say(f"fix:   {finding.remedy}", indent=6)
 
@@ -140,7 +146,8 @@ def _console(stream: TextIO) -> Console:
 
 def _asked(plan: Plan) -> str:
     subset = ", declared a subset" if plan.checkpoint_subset else ""
-    return f"{plan.model} on {plan.num_processes} processes{subset}"
+    count = "" if plan.num_processes is None else f" on {plan.num_processes} processes"
+    return f"{plan.model}{count}{subset}"
 
 
 def _evidence(finding: Finding, *, of_book: bool) -> str:
@@ -149,7 +156,8 @@ def _evidence(finding: Finding, *, of_book: bool) -> str:
     for evidence in finding.evidence:
         name = evidence.fact.partition(".")[2]
         value = _value(evidence.value)
-        if evidence.source.startswith(BOOK_SOURCE) != of_book or len(value) > _LONGEST_VALUE:
+        from_book = evidence.source.startswith(BOOK_SOURCE) or evidence.fact == _REFERENCE
+        if from_book != of_book or len(value) > _LONGEST_VALUE:
             continue
         parts.append(f"{name} {value}" + (f" ({evidence.source})" if evidence.source and not of_book else ""))
     return ", ".join(parts)

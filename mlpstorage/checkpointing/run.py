@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 import re
 import shutil
 import sys
@@ -15,11 +14,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import rules
+from rules.derived.checkpointing import model_names
 
+from .. import output
 from . import command, options
 from .exits import Exit, UsageError
 from .gate import Decision, decide, load_edition
 from .launch import launch_workload
+from .names import identified
+from .notices import notices
 from .plan import Plan
 
 if TYPE_CHECKING:
@@ -32,33 +35,41 @@ if TYPE_CHECKING:
 
 WORKLOAD_DIR = ".generated-workload"
 """Where the leaf holds the generated workload file while the benchmark runs."""
-_CLOSED_PIPE = 128 + 13
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str], started: datetime) -> int:
     """Run the command with the arguments after ``checkpointing run``; ``started`` is when the program began.
 
-    Returns the exit code (:class:`Exit`). Raises SystemExit for ``--help``.
+    Returns the exit code (:class:`Exit`). Raises SystemExit for ``--help``, and OSError where the answer cannot be
+    written before anything is started.
     """
     try:
         request = options.parse(arguments, environment)
         edition = load_edition(request.plan.edition)
         decision = decide(edition, launch_workload(request.plan), request.plan.division)
         if decision.allowed and request.plan.architecture is None:
-            raise UsageError(f"--model: there is no reference workload for {request.plan.model!r}")
+            raise UsageError(
+                f"--model: there is no reference workload for {request.plan.model!r}; "
+                f"there is one for: {', '.join(model_names())}"
+            )
         answer = _Answer(request.output)
         if request.dry_run:
-            planned = _planned_command(request.plan) if decision.allowed else []
-            answer.document.update(decision.document(), command=planned)
+            answer.document.update(decision.document(), command=[], needs="", notices=[])
+            if decision.allowed:
+                answer.document.update(_planned(request.plan, decision))
             answer.decision(request.plan, decision)
             return answer.end(Exit.OK if decision.allowed else _refusal(decision))
         # Before the verdict is printed: a run that cannot be named must not read as one that may start.
-        names = _names(request.plan) if decision.allowed else None
-        answer.document.update(decision.document(), command=[])
+        names = identified(request.plan) if decision.allowed else None
+        told = [] if names is None else notices(request.plan, names, decision.edition)
+        answer.document.update(decision.document(), command=[], notices=told)
         answer.decision(request.plan, decision)
         if names is None:
             return answer.end(_refusal(decision))
-        return answer.end(_start(request.plan, names, edition, decision, answer, started))
+        code = _start(request.plan, names, edition, decision, answer, started)
+        with output.optional():  # the run is over: its exit code counts
+            answer.end(code)
+        return code
     except UsageError as error:
         print(f"mlpstorage checkpointing run: {error}", file=sys.stderr)
         return Exit.USAGE
@@ -68,13 +79,6 @@ def main(arguments: Sequence[str], environment: Mapping[str, str], started: date
     except KeyboardInterrupt:
         print("mlpstorage: interrupted before anything was started", file=sys.stderr)
         return Exit.INTERRUPTED
-    except BrokenPipeError:
-        # Nobody reads on; without this Python would complain once more when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _CLOSED_PIPE
-    except OSError as error:
-        print(f"mlpstorage: the run leaf cannot be written: {error}", file=sys.stderr)
-        return Exit.FAILED
 
 
 def _refusal(decision: Decision) -> Exit:
@@ -84,8 +88,8 @@ def _refusal(decision: Decision) -> Exit:
 class _Answer:
     """The two ways to answer: text as it happens, or one JSON object at the end (and the text on standard error)."""
 
-    def __init__(self, output: str) -> None:
-        self.json = output == "json"
+    def __init__(self, kind: str) -> None:
+        self.json = kind == "json"
         self.document: dict[str, Any] = {}
         self._reporter: Reporter | None = None
 
@@ -101,6 +105,10 @@ class _Answer:
         if self.json:
             return
         self.reporter.decision(plan, decision)
+        for notice in self.document["notices"]:
+            self.reporter.say(notice, "yellow")
+        if self.document.get("needs"):
+            self.reporter.say(f"A start needs more: {self.document['needs']}", "yellow")
         if self.document["command"]:
             self.reporter.say("This would run (what stands in <...> is filled in at the start):")
             self.reporter.command(self.document["command"])
@@ -111,25 +119,24 @@ class _Answer:
         return code
 
 
-def _planned_command(plan: Plan) -> list[str]:
-    """The argv that would run, with names in angle brackets for what only a real start decides."""
-    if plan.num_processes is None or plan.architecture is None:
-        return []
-    leaf = command.leaf_path(plan, plan.orgname or "<orgname>", plan.systemname or "<systemname>", "<timestamp>")
-    return command.benchmark(
+def _planned(plan: Plan, decision: Decision) -> dict[str, Any]:
+    """What a dry run adds to the decision: the argv that would run, with names in angle brackets for what only a real
+    start decides; what a real start would ask for besides (empty: nothing); and the notices.
+    """
+    names, needs, told = (plan.orgname or "<orgname>", plan.systemname or "<systemname>"), "", list[str]()
+    try:
+        names = identified(plan)
+        told = notices(plan, names, decision.edition)
+    except UsageError as error:
+        needs = str(error)
+    argv = command.benchmark(
         plan,
         launcher=command.find_mpirun(plan) or plan.mpi_bin,
         python=command.find_dlio_python(plan) or "<python of dlio_benchmark>",
-        leaf=str(leaf),
+        leaf=str(command.leaf_path(plan, *names, "<timestamp>")),
         config_dir="<generated workload>",
     )
-
-
-def _names(plan: Plan) -> tuple[str, str]:
-    """Organisation and system that name the results. Raises UsageError where one is missing."""
-    from . import leaf as leaves
-
-    return leaves.identified(plan)
+    return {"command": argv, "needs": needs, "notices": told}
 
 
 def _start(
@@ -219,12 +226,18 @@ def _run(
     finally:
         shutil.rmtree(config_dir, ignore_errors=True)
         record.ended = datetime.now()
-        write.write_json(leaf / layout.metadata_name(leaf.name), record.metadata())
+        try:
+            write.write_json(leaf / layout.metadata_name(leaf.name), record.metadata())
+        except OSError as error:
+            record.problems.append(f"the metadata cannot be written: {error}")
+            code = Exit.FAILED
     try:
         stamp.list_in_manifest(plan, names[0], decision.edition)
     except OSError as error:  # the leaf is whole; the next run writes the list anew
-        answer.reporter.say(f"The list of the submission's runs cannot be written: {error}", "yellow")
-    _farewell(record, code, answer)
+        with output.optional():
+            answer.reporter.say(f"The list of the submission's runs cannot be written: {error}", "yellow")
+    with output.optional():
+        _farewell(record, code, answer)
     return code
 
 

@@ -32,6 +32,7 @@ def stamp(leaf: Path, plan: Plan, edition: str, dlio: dict[str, Any], image: ima
 def _provenance(plan: Plan, edition: str, dlio: dict[str, Any], image: images.Image) -> provenance.Provenance:
     allowlist = allowlist_of(layout.CHECKPOINTING)
     core = core_config(command.nested(plan.workload()), allowlist)
+    effective = dlio.get("fsync_effective")
     engine = provenance.Dlio(**{key: str(dlio.get(key) or UNKNOWN) for key in ("version", "source", "commit")})
     return provenance.Provenance(
         rules_edition=edition,
@@ -43,7 +44,11 @@ def _provenance(plan: Plan, edition: str, dlio: dict[str, Any], image: images.Im
             code_image=image.pointer,
         ),
         dlio=engine,
-        storage_library=provenance.StorageLibrary(name="none" if plan.api == "file" else UNKNOWN),
+        storage_library=(
+            provenance.StorageLibrary(name="none")
+            if plan.api == "file"
+            else provenance.StorageLibrary(name=plan.storage_library, version=UNKNOWN)
+        ),
         core_config=provenance.CoreConfig(
             algorithm="core-config-v1", allowlist=allowlist, hash=core_config_hash(core), keys=sorted(core)
         ),
@@ -54,9 +59,11 @@ def _provenance(plan: Plan, edition: str, dlio: dict[str, Any], image: images.Im
             layout_version="tool-constant",
             tool="runtime",
             dlio="direct-url" if engine.commit != UNKNOWN else "package-metadata",
-            storage_library="runtime" if plan.api == "file" else "unknown",
+            storage_library="runtime" if plan.api == "file" else "declared",  # DLIO is told; what it loads is its own
             core_config="runtime",
         ),
+        # The format has no key for it.
+        notes=f"fsync_effective: {UNKNOWN if effective is None else str(effective).lower()}",
     )
 
 

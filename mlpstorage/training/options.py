@@ -7,11 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NoReturn
 
 from rules.derived import training as derived
 
-from ..checkpointing.exits import UsageError
+from ..checkpointing.exits import Parser, UsageError
 
 ENV_EDITION = "MLPSTORAGE_EDITION"
 MAX_COUNT = 2**31 - 1
@@ -49,14 +48,9 @@ class Request:
         return larger * derived.GIB * self.num_client_hosts
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
-
-
 def parser() -> argparse.ArgumentParser:
     """The parser of everything after ``mlpstorage training datasize``."""
-    result = _Parser(
+    result = Parser(
         prog="mlpstorage training datasize",
         description="Compute and explain the smallest dataset that training runs may use (rule 3.1.2).",
         epilog=EPILOG,

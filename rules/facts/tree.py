@@ -236,6 +236,9 @@ class RunLeaf(FactModel):
     benchmark_type: Fact[str] = fact("Category that the metadata records.", known=Known.RUN)
     recorded_command: Fact[str] = fact("Command that the metadata records.", known=Known.RUN)
     command_cause: Fact[str] = fact("Cause id of what is not known because that is another command.", known=Known.RUN)
+    skipped_probes: Fact[list[str]] = fact(
+        "Probes of the machine that the tool was told to leave out before this run.", known=Known.RUN
+    )
     credentials: Fact[list[str]] = fact(
         "Names of the settings in the metadata (environment, arguments, overrides, command line) that look like a "
         "credential and have a value that is not masked.",

@@ -377,6 +377,15 @@ class _LeafReader:
         sheet.put("command_cause", foreign_command(self.path))
         names = mapped(missing or credentials_of(self.metadata), _first_names)
         put(sheet, "credentials", names)
+        put(sheet, "skipped_probes", missing or self._skipped_probes())
+
+    def _skipped_probes(self) -> Found[list[str]]:
+        found = self.metadata.list("/skipped_probes")
+        if isinstance(found, Absence) and found.reason is Reason.KEY_ABSENT:
+            return Absence(
+                "not-recorded:skipped_probes", Reason.NOT_RECORDED, self.metadata.path, detail="the metadata names none"
+            )
+        return mapped(found, lambda probes: _first_names([clean(str(probe), 40) for probe in probes]))
 
     def _holds(self, pattern: str) -> bool:
         if pattern.endswith("/"):

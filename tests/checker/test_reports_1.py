@@ -466,6 +466,8 @@ def test_40_the_least_utilisation_is_the_books(
         ("b200", "3.0", []),
         ("b200", "4.0-draft", []),
         ("h100", "3.0", ["error"]),
+        ("v100", "3.0", ["error"]),
+        ("v100", "4.0-draft", ["error"]),
         (None, "3.0", ["warning"]),
         (None, "4.0-draft", ["error"]),
     ],

@@ -241,6 +241,25 @@ def test_85_no_report_repeats_credentials_or_addresses(tmp_path: Path) -> None:
     }
 
 
+def test_109_a_probe_that_was_skipped_is_told_and_silences_no_rule(tmp_path: Path) -> None:
+    tree = pair(tmp_path)
+    assert findings(tmp_path, "LEAF-03") == []
+    tree.leaves[0].edit("metadata", {"/skipped_probes": ["ssh"], "/num_processes": 4, "/args/num_processes": 4})
+    (found,) = findings(tmp_path, "LEAF-03")
+    assert (found.severity.value, found.message) == ("info", "probes left out before the run: ssh")
+    assert ("4.6.1", "error") in told(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "says"), [([], None), (None, None), (["a\x1b[31m"], "a\ufffd[31m"), ("ssh", "not a list")]
+)
+def test_109_what_is_recorded_of_probes_is_a_list_of_names(tmp_path: Path, recorded: object, says: str | None) -> None:
+    pair(tmp_path).leaves[0].edit("metadata", {"/skipped_probes": recorded})
+    found = findings(tmp_path, "LEAF-03")
+    assert [finding.severity.value for finding in found] == (["info"] if says else [])
+    assert all(says and says in finding.message for finding in found)
+
+
 # Data loss
 
 

@@ -46,6 +46,27 @@ def test_the_published_edition_refuses_it(tool: Tool) -> None:
     assert {finding["rule"] for finding in answer["violations"]} == {"4.3.5"}
 
 
+@pytest.mark.parametrize("edition", ["3.0-as-published", "3.0", "4.0-draft"])
+def test_an_accelerator_that_no_table_has_is_refused_once(tool: Tool, edition: str) -> None:
+    code, answer = judged(
+        tool, "closed", "--model", "llama3-8b", "--accelerator-type", "v100", "--edition", edition
+    )  # fmt: skip
+    assert (code, answer["verdict"], answer["remarks"]) == (1, "invalid", [])
+    assert [(finding["rule"], finding["clause"]) for finding in answer["violations"]] == [("4.3.4", "known")]
+
+
+@pytest.mark.parametrize(
+    ("edition", "caution"), [("3.0-as-published", "never submit by it"), ("3.0", ""), ("4.0-draft", "A draft")]
+)
+@pytest.mark.parametrize("division", ["open", "whatif"])
+def test_the_caution_of_an_edition_is_told(tool: Tool, edition: str, caution: str, division: str) -> None:
+    arguments = (division, "--model", "llama3-70b", "-n", "8", "--edition", edition, "--accelerator-type", "b200")
+    code, answer = judged(tool, *arguments)
+    assert (code, caution in answer["caution"], bool(answer["caution"])) == (0, True, bool(caution))
+    text = " ".join(tool(*RUN, *arguments, "--dry-run").stdout.split())
+    assert (f"Caution: edition {edition}: {answer['caution']}" in text) == bool(caution)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "verdict", "broken"),
     [
@@ -79,6 +100,24 @@ def test_whatif_forbids_nothing_and_advises(tool: Tool) -> None:
     assert {"4.3.5", "4.6.1"} <= {finding["rule"] for finding in answer["advice"]}
 
 
+def test_whatif_tells_the_warnings_too(tool: Tool) -> None:
+    arguments = ("--model", "llama3-8b", "--hosts", "a:4,b:4")
+    _, closed = judged(tool, "closed", *arguments)
+    _, whatif = judged(tool, "whatif", *arguments)
+    assert [(finding["rule"], finding["severity"]) for finding in closed["remarks"]] == [("4.6.2", "warning")]
+    assert whatif["remarks"] == closed["remarks"]
+    assert "4.6.2 checkpointClosedAcceleratorsPerHost (warning)" in tool(*RUN, "whatif", *arguments, "--dry-run").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [(["-n", "64"], "closed and open"), (["-n", "16"], "open"), (["-n", "9"], "in no division")],
+)
+def test_whatif_tells_where_the_run_could_be_submitted(tool: Tool, arguments: list[str], says: str) -> None:
+    answer = tool(*RUN, "whatif", "--model", "llama3-70b", *arguments, "--dry-run")
+    assert f"Legal in a submission: {says}\n" in answer.stdout
+
+
 def test_modal_order_gives_the_same_answer(tool: Tool) -> None:
     arguments = ("--model", "llama3-8b", "--dry-run", "--format", "json")
     assert tool("closed", *RUN, *arguments).stdout == tool(*RUN, "closed", *arguments).stdout
@@ -96,22 +135,72 @@ def test_refusal_says_what_why_and_how(tool: Tool) -> None:
     assert max(map(len, answer.stdout.splitlines())) <= 80
 
 
+@pytest.mark.parametrize(
+    ("arguments", "found", "book"),
+    [
+        (
+            ["closed", "--checkpoint-subset", "--edition", "3.0-as-published"],
+            "model llama3-8b (--model), subset_declared true (--checkpoint-subset)",
+            "subset_models llama3-8b",
+        ),
+        (
+            ["open", "--param", "model.num_layers=2"],
+            "name model.num_layers (--param), value 2 (--param), model llama3-8b (--model)",
+            "reference 32",
+        ),
+        (["closed", "--param", "checkpoint.fsync=false"], "api file (default), fsync false (--param)", ""),
+        (
+            ["closed", "--num-checkpoints-write", "5"],
+            "invocations 5/10 (--num-checkpoints-write, default)",
+            "closed_invocations 10/10, 10/0, 0/10",
+        ),
+        (
+            ["closed", "--num-checkpoints-write", "0", "--num-checkpoints-read", "0"],
+            "invocations 0/0 (--num-checkpoints-write, --num-checkpoints-read)",
+            "closed_invocations 10/10, 10/0, 0/10",
+        ),
+    ],
+)
+def test_a_refusal_tells_what_was_asked_apart_from_what_the_book_says(
+    tool: Tool, arguments: list[str], found: str, book: str
+) -> None:
+    division, *others = arguments
+    text = " ".join(tool(*RUN, division, "--model", "llama3-8b", *others).stdout.split())
+    assert f"found: {found} {f'book: {book} ' if book else ''}fix: " in text
+
+
 def test_closed_refusal_names_open_where_open_accepts(tool: Tool) -> None:
     assert "The open division accepts" in tool(*RUN, "closed", "--model", "llama3-70b", "-n", "8").stdout
     assert "The open division accepts" not in tool(*RUN, "closed", "--model", "llama3-70b", "-n", "12").stdout
+    nothing = ("--model", "llama3-8b", "--num-checkpoints-write", "0", "--num-checkpoints-read", "0")
+    assert tool(*RUN, "open", *nothing).returncode == 2
+    refused = tool(*RUN, "closed", *nothing)
+    assert refused.returncode == 1
+    assert "The open division accepts" not in refused.stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         ([], "a command is needed"),
-        (["checkpointing", "datagen"], "unknown command"),
+        (["checkpointing", "datagen"], "unknown command 'checkpointing datagen'\n"),
+        (["checkpoint", "run"], "unknown command 'checkpoint run'; did you mean checkpointing run?"),
+        (["closed", "checkpoint", "run"], "; did you mean checkpointing run?"),
+        (["rule", "list"], "unknown command 'rule list'; did you mean rules?"),
         (["checkpointing"], "checkpointing needs 'run'"),
         (["training"], "training needs 'datasize'"),
         (["training", "closed", "--model", "unet3d"], "training needs 'datasize'"),
         (["closed", "training"], "training needs 'datasize'"),
         ([*RUN, "whatif", "--model", "llama3-18b", "--dry-run"], "there is no reference workload for 'llama3-18b'"),
-        ([*RUN, "whatif", "--model", "llama3-18b"], "there is no reference workload for 'llama3-18b'"),
+        (
+            [*RUN, "whatif", "--model", "gpt", "-n", "4"],
+            "there is no reference workload for 'gpt'; there is one for: llama3-8b, llama3-70b",
+        ),
+        (
+            [*RUN, "closed", "--model", "llama3-8b", "--num-process", "8", "--dry-runs"],
+            "unrecognized arguments: --num-process 8 --dry-runs; did you mean --num-processes and --dry-run?\n",
+        ),
+        ([*RUN, "closed", "--model", "llama3-8b", "--loops", "2"], "unrecognized arguments: --loops 2\n"),
         ([*RUN, "open", "--model", "llama3-8b", "--orgname", "acme"], "--systemname"),
         ([*RUN, "open", "--model", "llama3-8b", "--results-dir", "/dev/null"], "give --orgname (or"),
         ([*RUN, "closed"], "--model"),
@@ -134,6 +223,86 @@ def test_the_package_is_a_program(tool: Tool) -> None:
         [sys.executable, "-m", "mlpstorage", "--version"], env=tool_environment(), capture_output=True, text=True
     )
     assert (answer.returncode, answer.stdout) == (0, tool("--version").stdout)
+
+
+ORG, SYSTEM = ("--orgname", "acme"), ("--systemname", "fast")
+FIRST, SECOND = "20260708_070551/summary.json", "20260709_070551/summary.json"
+
+
+@pytest.mark.parametrize(
+    ("division", "names", "needs"),
+    [
+        ("closed", (), ["--orgname", "--systemname"]),
+        ("open", ORG, ["--systemname"]),
+        ("closed", SYSTEM, ["--orgname"]),
+        ("closed", (*ORG, *SYSTEM), []),
+        ("whatif", (), []),
+    ],
+)
+def test_a_dry_run_tells_what_a_start_needs_besides(
+    tool: Tool, division: str, names: tuple[str, ...], needs: list[str]
+) -> None:
+    arguments = (division, "--model", "llama3-8b", *names)
+    code, answer = judged(tool, *arguments)
+    assert code == 0, "the rules allow it"
+    assert [option for option in ("--orgname", "--systemname") if f"{option} (or" in answer["needs"]] == needs
+    told = tool(*RUN, *arguments, "--dry-run").stdout.partition("This would run")[0].partition("A start needs more:")[2]
+    assert "".join(told.split()) == answer["needs"].replace(" ", "")
+
+
+def test_a_dry_run_names_the_organisation_that_owns_the_directory(tool: Tool, work: Path) -> None:
+    tool("init", "acme", "results")
+    _, answer = judged(tool, "closed", "--model", "llama3-8b", *SYSTEM)
+    assert answer["needs"] == ""
+    assert any("/results/closed/acme/results/fast/" in word for word in answer["command"])
+    (work / "results/mlperf-results.yaml").write_text("{")
+    _, answer = judged(tool, "closed", "--model", "llama3-8b", *SYSTEM)
+    assert "mlperf-results.yaml cannot be used" in answer["needs"]
+
+
+def test_a_submitter_that_the_directory_is_not_for_is_told(tool: Tool) -> None:
+    tool("init", "acme", "results")
+    arguments = ("closed", "--model", "llama3-8b", *SYSTEM)
+    for options, environment, told in (
+        (ORG, {}, ""),
+        (
+            ("--orgname", "globex"),
+            {},
+            "results is acme's (mlperf-results.yaml); --orgname has this run recorded as glob",
+        ),
+        ((), {"MLPSTORAGE_ORGNAME": "globex"}, "; MLPSTORAGE_ORGNAME has this run recorded as globex's"),
+        (("--orgname", "globex", "--results-dir", "other"), {}, ""),
+    ):
+        answer = tool(*RUN, *arguments, *options, "--dry-run", "--format", "json", env=environment)
+        said = json.loads(answer.stdout)["notices"]
+        assert (answer.returncode, len(said), told in "".join(said)) == (0, bool(told), True), options
+    text = tool(*RUN, *arguments, "--orgname", "globex", "--dry-run").stdout
+    assert "results is acme's" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("division", "files", "told"),
+    [
+        ("closed", [], ""),
+        ("closed", [FIRST], ""),
+        ("closed", [FIRST, SECOND], "3 time stamp directories (20260708_070551, 20260709_070551, this run)"),
+        ("open", [FIRST, SECOND], "3 time stamp directories (20260708_070551, 20260709_070551, this run)"),
+        ("whatif", [FIRST, SECOND], ""),
+        ("closed", [FIRST, "notes/summary.json", "20260709_070551/.mlps-code-image"], ""),
+    ],
+)
+def test_a_run_too_many_is_told_before_it_is_made(
+    tool: Tool, work: Path, division: str, files: list[str], told: str
+) -> None:
+    for file in files:
+        path = work / "results" / division / "acme/results/fast/checkpointing/llama3-8b" / file
+        path.parent.mkdir(parents=True)
+        path.write_text("{}")
+    arguments = (division, "--model", "llama3-8b", *ORG, *SYSTEM)
+    code, answer = judged(tool, *arguments)
+    assert (code, len(answer["notices"]), told in "".join(answer["notices"])) == (0, bool(told), True)
+    text = " ".join(tool(*RUN, *arguments, "--dry-run").stdout.split())
+    assert ("2.1.23 will not allow this run beside those that are there" in text) == bool(told)
 
 
 def test_the_shown_command_is_the_command(tool: Tool) -> None:
@@ -162,6 +331,7 @@ def test_an_open_question_at_the_gate_says_what_cures_it() -> None:
 
 
 def test_what_was_not_given_is_not_called_none(tool: Tool) -> None:
+    assert "FORBIDDEN in closed: llama3-8B (edition" in tool(*RUN, "closed", "--model", "llama3-8B").stdout
     answer = tool(*RUN, "closed", "--model", "llama3-8b", "--checkpoint-folder", "")
     assert answer.returncode == 1
     assert "checkpoint_folder (not given)" in " ".join(answer.stdout.split())
@@ -235,6 +405,10 @@ class WithABrokenRule:
 
     real: rules.Edition
     id: str = "broken"
+
+    @property
+    def info(self) -> Any:
+        return self.real.info
 
     def classify(self, workload: Any, stage: str) -> rules.Classification:
         verdict = self.real.classify(workload, stage=stage)

@@ -10,7 +10,7 @@ import yaml
 from running import listing
 
 from mlpstorage import init_cmd
-from mlpstorage.checkpointing.leaf import identified
+from mlpstorage.checkpointing.names import identified
 from mlpstorage.checkpointing.options import parse
 from mlpstorage.cli import main
 

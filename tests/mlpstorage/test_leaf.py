@@ -15,6 +15,7 @@ from running import listing
 from mlpstorage.checkpointing import gate, leaf, progress
 from mlpstorage.checkpointing.exits import UsageError
 from mlpstorage.checkpointing.launch import launch_workload
+from mlpstorage.checkpointing.names import identified
 from mlpstorage.checkpointing.options import parse
 from mlpstorage.checkpointing.plan import Plan
 from mlpstorage.checkpointing.readiness import Readiness
@@ -67,18 +68,18 @@ def plan(results: Path, *arguments: str, division: str = "closed") -> Plan:
 def test_submitter_comes_from_the_option_then_the_init_file(tmp_path: Path) -> None:
     (tmp_path / "mlperf-results.yaml").write_text("orgname: from-file\n")
     named = ("--systemname", "fast")
-    assert leaf.identified(plan(tmp_path, *named, "--orgname", "from-option")) == ("from-option", "fast")
-    assert leaf.identified(plan(tmp_path, *named)) == ("from-file", "fast")
+    assert identified(plan(tmp_path, *named, "--orgname", "from-option")) == ("from-option", "fast")
+    assert identified(plan(tmp_path, *named)) == ("from-file", "fast")
 
 
 @pytest.mark.parametrize("division", ["closed", "open"])
 def test_submittable_runs_must_be_named(tmp_path: Path, division: str) -> None:
     with pytest.raises(UsageError, match=r"--orgname .* and --systemname"):
-        leaf.identified(plan(tmp_path / "none", division=division))
+        identified(plan(tmp_path / "none", division=division))
 
 
 def test_whatif_needs_no_names(tmp_path: Path) -> None:
-    assert all(leaf.identified(plan(tmp_path / "none", division="whatif")))
+    assert all(identified(plan(tmp_path / "none", division="whatif")))
 
 
 @pytest.mark.parametrize(
@@ -87,13 +88,13 @@ def test_whatif_needs_no_names(tmp_path: Path) -> None:
 def test_a_hostile_init_file_is_a_usage_error(tmp_path: Path, content: str) -> None:
     (tmp_path / "mlperf-results.yaml").write_text(content)
     with pytest.raises(UsageError):
-        leaf.identified(plan(tmp_path, "--systemname", "fast"))
+        identified(plan(tmp_path, "--systemname", "fast"))
 
 
 def test_a_pipe_as_init_file_does_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "mlperf-results.yaml")
     with pytest.raises(UsageError):
-        leaf.identified(plan(tmp_path, "--systemname", "fast"))
+        identified(plan(tmp_path, "--systemname", "fast"))
 
 
 def test_progress_is_read_from_dlio_lines() -> None:

@@ -42,7 +42,7 @@ def test_process_count_defaults_to_the_closed_count(model: str, count: int | Non
         (["--hosts", "a:8", "--hosts", "b:8"], [("a", 8), ("b", 8)]),
         (["--hosts", "A, b"], [("a", None), ("b", None)]),
         (["--hosts", "a:4", "a:4"], [("a", 8)]),
-        (["--hosts", "[2001:db8::1]:16"], [("2001:db8::1", 16)]),
+        (["--hosts", "[2001:db8::1]:16", "--mpi-bin", "mpiexec"], [("2001:db8::1", 16)]),
     ],
 )
 def test_hosts_in_every_accepted_spelling(arguments: list[str], hosts: list[tuple[str, int | None]]) -> None:
@@ -102,6 +102,8 @@ def test_modal_order_is_the_same_command() -> None:
         (["--hosts", "a:4"], "4 slots on 1 host(s) cannot hold 8 processes"),
         (["--hosts", "a:0"], "slots must be a positive integer"),
         (["--hosts", ","], "no host named"),
+        (["--hosts", "a:4", "[2001:db8::1]:4"], "'2001:db8::1' is an IPv6 address, which mpirun cannot take"),
+        (["--hosts", "10.0.0.1", "::1"], "'::1' is an IPv6 address, which mpirun cannot take"),
         (["--hosts", "a;reboot"], "is not a host name"),
         (["--param", "fsync"], "is not key=value"),
         (["--param", "checkpoint.checkpoint_folder=/x"], "use --checkpoint-folder"),

@@ -12,6 +12,7 @@ from mlpstorage.checkpointing import stamp
 from mlpstorage.checkpointing.dlio_main import origin
 from mlpstorage.checkpointing.options import parse
 from mlpstorage.checkpointing.plan import Plan
+from mlpstorage.results import provenance
 
 PUBLISHED = {"llama3-8b": "68df04b7240e3fb0", "llama3-70b": "3c53fe70d64f91d4", "llama3-405b": "7adcfa87a5c4c8e6"}
 """core-config-v1 of published CLOSED leaves."""
@@ -59,10 +60,27 @@ def test_what_dlio_tells_of_itself_is_recorded_and_unknown_is_a_text(tmp_path: P
     assert "null" not in json.dumps(unknown)
 
 
-def test_object_runs_name_no_library_that_is_not_known(tmp_path: Path) -> None:
-    assert document(stamped(tmp_path, plan(tmp_path), leaf="a"))["storage_library"] == {"name": "none"}
-    asked = plan(tmp_path, "--api", "object", "--checkpoint-folder", "s3://bucket/x")
-    assert document(stamped(tmp_path, asked, leaf="b"))["storage_library"] == {"name": "unknown"}
+@pytest.mark.parametrize(("environment", "name"), [({}, "s3dlio"), ({"STORAGE_LIBRARY": "minio"}, "minio")])
+def test_object_runs_name_the_library_that_dlio_is_told_to_use(
+    tmp_path: Path, environment: dict[str, str], name: str
+) -> None:
+    options = ["--results-dir", str(tmp_path), "--api", "object", "--checkpoint-folder", "s3://bucket/x"]
+    asked = parse(["closed", "--model", "llama3-8b", *options], environment).plan
+    assert asked.overrides()["storage.storage_options.storage_library"] == name
+    stamp_of = document(stamped(tmp_path, asked))
+    assert stamp_of["storage_library"] == {"name": name, "version": "unknown"}
+    assert stamp_of["provenance"]["storage_library"] == "declared"  # type: ignore[index]
+
+
+def test_file_runs_have_no_storage_library(tmp_path: Path) -> None:
+    assert document(stamped(tmp_path, plan(tmp_path)))["storage_library"] == {"name": "none"}
+
+
+@pytest.mark.parametrize(("probed", "told"), [(True, "true"), (False, "false"), (None, "unknown")])
+def test_whether_fsync_takes_effect_is_stamped(tmp_path: Path, probed: bool | None, told: str) -> None:
+    leaf = stamped(tmp_path, plan(tmp_path), {**DLIO, "fsync_effective": probed})
+    assert document(leaf)["notes"] == f"fsync_effective: {told}"
+    assert not isinstance(provenance.parse(document(leaf)), list), "the format allows it"
 
 
 def test_no_secret_of_the_environment_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
