@@ -389,11 +389,14 @@ class _Walker:
             if _stamped(directory):
                 continue
             family, below = family_named(directory), f"{path}/{directory}"
-            if not family or self.leaves_out(directory, 4):
+            if not family:
                 families.append(FamilyDirectory(directory, below, family))
                 continue
-            listed = self.entries(below, obstacles)
+            outside = self.leaves_out(directory, 4)  # not gone into; yet that it holds something is known
+            listed = self.entries(below, [] if outside else obstacles)
             families.append(FamilyDirectory(directory, below, family, len(listed.visible), listed.problem))
+            if outside:
+                continue
             misplaced += _stamped_paths(listed)
             code |= LEGACY in listed.directories
             found = list(self.workloads(family, listed, division.lower(), path, misplaced, obstacles))

@@ -159,6 +159,14 @@ class CheckReport:
         return self.waived.get((finding.fingerprint, finding.path))
 
     @property
+    def restrictions(self) -> list[str]:
+        """What the user did not ask for."""
+        found = ["only a part of a submission was looked at"] if self.partial else []
+        if self.left_out:
+            found.append(f"{len(self.left_out)} rules of the edition were not selected")
+        return found
+
+    @property
     def checks(self) -> Counter[str]:
         """Totals over all rules."""
         return Report(tally=self.tally).checks

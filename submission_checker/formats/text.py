@@ -47,7 +47,7 @@ def _lines(report: CheckReport, style: Style) -> Iterator[str]:
         yield ""
     yield from _since(report, style.width)
     closing = [
-        *(f"Not checked: {item}" for item in report.unreadable),
+        *(f"Not checked: {item}" for item in (*report.restrictions, *report.unreadable)),
         *(f"Fault of the checker at {fault.path}: {fault.message.splitlines()[0]}" for fault in report.faults),
         *(f"Remark: {item}" for item in (report.remarks if style.verbose else report.remarks[:_REMARKS_SHOWN])),
     ]
