@@ -146,6 +146,8 @@ class SystemDirectory:
     misplaced: tuple[str, ...] = ()
     obstacles: tuple[Obstacle, ...] = ()
     live: bool = False
+    descriptions_listed: bool = True
+    """The submitter's systems/ could be listed; if not, that is told once for the submitter."""
 
     @property
     def weight(self) -> int:
@@ -157,8 +159,9 @@ class SystemDirectory:
 class SubmitterDirectory:
     """One submitter of a division. ``results`` are the names of its systems, ``systems`` the descriptions' directory.
 
-    Both are None where there is no such directory. ``nested`` are other directories that themselves hold results or
-    descriptions; ``code`` is whether code lies here or below in the form of the oldest layout.
+    Both are None where there is no such directory; ``results_problem`` says why the systems could not be listed.
+    ``nested`` are other directories that themselves hold results or descriptions; ``code`` is whether code lies here or
+    below in the form of the oldest layout.
     """
 
     division: str
@@ -166,6 +169,7 @@ class SubmitterDirectory:
     path: str
     entries: Entries
     results: tuple[str, ...] | None = None
+    results_problem: str = ""
     systems: Entries | None = None
     nested: tuple[str, ...] = ()
     code: bool = False
@@ -204,6 +208,11 @@ class Listing:
         units: list[Listing | SubmitterDirectory | SystemDirectory] = [self, *self.submitters, *self.systems]
         found = (obstacle for unit in units for obstacle in unit.obstacles if obstacle.kind == UNLISTED)
         return [f"{clean(obstacle.path)}: {obstacle.detail}" for obstacle in found]
+
+    @property
+    def incomplete(self) -> bool:
+        """Not every leaf of the tree is known."""
+        return self.partial or bool(self.unreadable)
 
     @property
     def leaves(self) -> int:
@@ -358,7 +367,7 @@ class _Walker:
                 below = self.entries(f"{path}/{other}", obstacles)
                 if RESULTS in below.directories or SYSTEMS in below.directories:
                     nested.append(other)
-        results, systems = None, None
+        results, results_problem, systems = None, "", None
         if SYSTEMS in entries.directories:
             systems = self.entries(f"{path}/{SYSTEMS}", obstacles, unread=_none)
         code = LEGACY in entries.directories
@@ -366,17 +375,19 @@ class _Walker:
             listed = self.entries(f"{path}/{RESULTS}", obstacles)
             misplaced += _stamped_paths(listed)
             results = tuple(name for name in listed.visible if not _stamped(name))
+            results_problem = listed.problem
+            described = systems is None or not systems.problem
             for system in self.inside(listed, 3) if not self.leaves_out(RESULTS, 2) else ():
-                code |= self.system(division, name, system)
+                code |= self.system(division, name, system, described)
         self.listing.code |= code
         self.listing.submitters.append(
             SubmitterDirectory(
-                division.lower(), name, path, entries, results, systems, tuple(nested), code, tuple(misplaced),
-                tuple(obstacles),
+                division.lower(), name, path, entries, results, results_problem, systems, tuple(nested), code,
+                tuple(misplaced), tuple(obstacles),
             )
         )  # fmt: skip
 
-    def system(self, division: str, submitter: str, name: str) -> bool:
+    def system(self, division: str, submitter: str, name: str, described: bool) -> bool:
         """Add one system with its workload directories; tells whether code lies among its results."""
         path = f"{division}/{submitter}/{RESULTS}/{name}"
         obstacles: list[Obstacle] = []
@@ -405,7 +416,7 @@ class _Walker:
         system = SystemDirectory(
             division.lower(), submitter, name, path,
             str(layout.system_description(division, submitter, name)),
-            tuple(workloads), tuple(families), tuple(misplaced), tuple(obstacles), self.listing.live,
+            tuple(workloads), tuple(families), tuple(misplaced), tuple(obstacles), self.listing.live, described,
         )  # fmt: skip
         self.listing.systems.append(self._keep(system))
         return code

@@ -18,6 +18,7 @@ class TopDirectory(Record):
     lower: str = fact("Its name in lower case.", known=Known.RUN)
     marked: bool = fact("It holds the marker of a pool of code images.", known=Known.RUN)
     images: bool = fact("It holds directories with the names of code images.", known=Known.RUN)
+    listed: bool = fact("It could be listed.", known=Known.RUN)
 
 
 class Misplaced(Record):

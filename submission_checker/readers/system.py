@@ -17,7 +17,7 @@ from rules.facts.system import FileState, System
 from .common import as_api, leaf_file
 
 NO_DESCRIPTION = Absence(
-    "alone:description", Reason.NOT_APPLICABLE, detail="a lone directory has no system description beside it"
+    "alone:description", Reason.NOT_APPLICABLE, detail="there is no system description that could be read"
 )
 DESCRIPTION = ".yaml"
 DOCUMENT = ".pdf"
@@ -127,7 +127,9 @@ def described_api(files: SystemFiles) -> Found[str]:
     return files.document.read("/system_under_test/solution/architecture/benchmark_API", as_api)
 
 
-def system_facts(files: SystemFiles, workloads: tuple[FactModel, ...] = (), results: Results = "present") -> System:
+def system_facts(
+    files: SystemFiles, workloads: tuple[FactModel, ...] = (), results: Results | Absence = "present"
+) -> System:
     """What the files say, over the workloads that ran on the system."""
     sheet = FactSheet()
     document = files.document
