@@ -120,7 +120,10 @@ class WorkloadDirectory:
 
 @dataclass(slots=True)
 class FamilyDirectory:
-    """One directory below a system. ``family`` is what it is read as, '' if nothing; ``children`` its directories."""
+    """One directory below a system. ``family`` is what it is read as, '' if nothing.
+
+    ``children`` are its workload directories and the leaves that lie in their place.
+    """
 
     name: str
     path: str
@@ -405,12 +408,16 @@ class _Walker:
                 continue
             outside = self.leaves_out(directory, 4)  # not gone into; yet that it holds something is known
             listed = self.entries(below, [] if outside else obstacles)
-            families.append(FamilyDirectory(directory, below, family, len(listed.visible), listed.problem))
             if outside:
+                families.append(FamilyDirectory(directory, below, family, len(listed.visible), listed.problem))
                 continue
+            others, known = len(misplaced), len(obstacles)
             misplaced += _stamped_paths(listed)
             code |= LEGACY in listed.directories
             found = list(self.workloads(family, listed, division.lower(), path, misplaced, obstacles))
+            problem = next((o.detail for o in obstacles[known:] if o.kind == UNLISTED), listed.problem)
+            held = len(found) + len(misplaced) - others
+            families.append(FamilyDirectory(directory, below, family, held, problem))
             code |= any(LEGACY in workload.commands for workload in found)
             workloads.extend(found)
         system = SystemDirectory(

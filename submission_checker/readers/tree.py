@@ -152,6 +152,9 @@ def workload_facts(root: Root, workload: discovery.WorkloadDirectory, *, live: b
     sheet.put("live", live)
     sheet.put("misplaced", len(workload.misplaced))
     missing = unlisted(_problem_path(workload), workload.problem) if workload.problem else None
+    leaves = [reader for readers in levels.values() for reader in readers]
+    others = len(workload.misplaced) + sum(len(level.strays) for level in workload.levels)
+    sheet.put("held", missing or sum(not reader.leaf.stub for reader in leaves) + others)
     training = workload.family == layout.TRAINING
     phases = [
         facts.Phase(name=command, there=command in workload.commands, cause=f"file:{path}/{command}")
@@ -170,8 +173,7 @@ def workload_facts(root: Root, workload: discovery.WorkloadDirectory, *, live: b
     _put_pauses(sheet, workload, levels.get(layout.RUN, []))
     logs = [f"{level.path}/dlio.log" for level in workload.levels if "dlio.log" in level.files]
     sheet.put("stray_logs", [clean(log) for log in logs])
-    leaves = [reader.facts() for readers in levels.values() for reader in readers]
-    return sheet.build(facts.WorkloadResults, path, leaves)
+    return sheet.build(facts.WorkloadResults, path, [reader.facts() for reader in leaves])
 
 
 def _problem_path(workload: discovery.WorkloadDirectory) -> str:
@@ -441,6 +443,9 @@ def _obstacles(obstacles: Iterable[discovery.Obstacle]) -> list[facts.Obstacle]:
                 listed=obstacle.kind != UNLISTED,
                 names=_listed(obstacle.names),
                 count=len(obstacle.names),
+                submission=any(
+                    name.lower() in layout.DIVISIONS for name in ([obstacle.path] if obstacle.path else obstacle.names)
+                ),
                 in_leaf=obstacle.in_leaf,
                 detail=clean(obstacle.detail),
                 cause=f"{UNLISTED}:{clean(obstacle.path)}",

@@ -504,3 +504,32 @@ def test_a_lone_leaf_is_judged_by_the_rules_on_its_files(tmp_path: Path) -> None
     tree.leaves[0].path.rename(away)
     (away / "dlio.log").unlink()
     assert judged(away) == [("2.1.25", "error", away.name)]
+
+
+EMPTIED = {
+    "a category without anything": ("kv_cache", "kv_cache"),
+    "a model without a command": ("kv_cache/llama3.1-8b", "kv_cache/llama3.1-8b"),
+    "a command without a leaf": ("kv_cache/llama3.1-8b/run", "kv_cache/llama3.1-8b"),
+    "a stub alone": ("kv_cache/llama3.1-8b/run/20260701_100000", "kv_cache/llama3.1-8b"),
+    "an engine without an index": ("vector_database/milvus", "vector_database"),
+    "an index without a command": ("vector_database/milvus/DISKANN", "vector_database/milvus/DISKANN"),
+    "a phase without a leaf": ("vector_database/milvus/DISKANN/run", "vector_database/milvus/DISKANN"),
+}
+
+
+@pytest.mark.parametrize("name", EMPTIED)
+@pytest.mark.parametrize("division", ["closed", "open"])
+def test_an_empty_place_of_results_is_an_error(tmp_path: Path, division: str, name: str) -> None:
+    left, told = EMPTIED[name]
+    tree = combined(tmp_path / "tree", division=division)
+    system = tree.workload.parents[1].relative_to(tree.root)
+    (tree.root / system / left).mkdir(parents=True)
+    errors = [item for item in judged(tree.root) if item[1] == "error"]
+    assert errors == [("2.1.10", "error", f"{system}/{told}")]
+
+
+def test_code_beside_kv_cache_models_is_legal_in_open(tmp_path: Path) -> None:
+    tree = combined(tmp_path / "tree", division="open")
+    (tree.workload.parents[1] / "kv_cache").mkdir()
+    (tree.workload.parents[1] / "kv_cache/code").mkdir()
+    assert [item[0] for item in judged(tree.root)] == []

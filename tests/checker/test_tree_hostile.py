@@ -62,6 +62,14 @@ def test_what_is_no_directory_and_no_file_is_one_finding(tmp_path: Path, kind: s
     assert findings(check(tree.root, Options())) - before == {("TREE-01", level)}
 
 
+@pytest.mark.parametrize(("link", "severity"), [("closed/globex", "error"), ("open", "error"), ("latest", "warning")])
+def test_a_submission_behind_a_link_is_no_success(tmp_path: Path, link: str, severity: str) -> None:
+    tree = combined(tmp_path / "tree")
+    (tree.root / link).symlink_to(tree.root / "closed/acme")
+    told = [(f.rule, f.severity.value) for f in check(tree.root, Options()).findings if f.severity.value != "info"]
+    assert told == [("TREE-01", severity)]
+
+
 @pytest.mark.parametrize("kind", SPECIAL)
 def test_in_a_leaf_they_are_a_finding_and_with_a_dot_nothing(tmp_path: Path, kind: str) -> None:
     tree = combined(tmp_path / "tree")
