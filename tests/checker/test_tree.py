@@ -533,3 +533,26 @@ def test_code_beside_kv_cache_models_is_legal_in_open(tmp_path: Path) -> None:
     (tree.workload.parents[1] / "kv_cache").mkdir()
     (tree.workload.parents[1] / "kv_cache/code").mkdir()
     assert [item[0] for item in judged(tree.root)] == []
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22e\nsize 12345\n"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{LEAF}/summary.json",
+        f"{LEAF}/checkpointing_20260701_100000_metadata.json",
+        f"{LEAF}/dlio_config/config.yaml",
+        "closed/acme/systems/fast-1.yaml",
+    ],
+)
+@pytest.mark.parametrize("edition", ["3.0", "4.0-draft"])
+def test_a_large_file_pointer_is_a_present_file_without_content(tmp_path: Path, edition: str, path: str) -> None:
+    tree = combined(tmp_path / "tree")
+    before = {f.fingerprint for f in check(tree.root, Options(edition=edition)).findings}
+    (tree.root / path).write_text(POINTER)
+    new = [f for f in check(tree.root, Options(edition=edition)).findings if f.fingerprint not in before]
+    assert [(f.severity.value, f.outcome, f.path) for f in new] == [("warning", "undetermined", path)]
+    assert "it is a Git LFS pointer, not the file itself" in new[0].message
+    assert "git lfs pull" in new[0].remedy
