@@ -149,8 +149,8 @@ class SystemDirectory:
     misplaced: tuple[str, ...] = ()
     obstacles: tuple[Obstacle, ...] = ()
     live: bool = False
-    descriptions_listed: bool = True
-    """The submitter's systems/ could be listed; if not, that is told once for the submitter."""
+    described: bool = True
+    """The submitter's systems/ is there and could be listed; if not, that is told once for the submitter."""
 
     @property
     def weight(self) -> int:
@@ -379,7 +379,7 @@ class _Walker:
             misplaced += _stamped_paths(listed)
             results = tuple(name for name in listed.visible if not _stamped(name))
             results_problem = listed.problem
-            described = systems is None or not systems.problem
+            described = systems is not None and not systems.problem
             for system in self.inside(listed, 3) if not self.leaves_out(RESULTS, 2) else ():
                 code |= self.system(division, name, system, described)
         self.listing.code |= code

@@ -219,7 +219,7 @@ def check_system(address: Address, options: Options, system: SystemDirectory) ->
     """Read and judge one system: its place in the tree, and what was measured on it."""
     part = Part()
     with _faults_kept(part, clean(system.path), options), open_root(address) as root:
-        description = read_description(root, system.description) if system.descriptions_listed else None
+        description = read_description(root, system.description) if system.described else None
         api = NO_DESCRIPTION if description is None else described_api(description)
         places: list[FactModel] = []
         workloads: list[FactModel] = []

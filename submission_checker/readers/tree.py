@@ -276,7 +276,7 @@ class _LeafReader:
         self.path = clean(leaf.path)
         self.expected = layout.metadata_name(leaf.name, family)
         moved = layout.metadata_name(leaf.rest.rpartition("/")[2], family)
-        if moved in leaf.in_rest:  # then the other half has none
+        if leaf.rest and moved in leaf.files:  # of two halves only one has metadata
             self.expected = moved
         # What readers open is there, whatever it is: they tell by themselves that it is no file.
         self._names = {*leaf.files, *(name for name in leaf.directories if name.endswith(".json"))}
