@@ -231,6 +231,10 @@ class RunLeaf(FactModel):
     )
     content: Fact[list[str]] = fact("Which of the files that a leaf of its kind can hold are there.", known=Known.RUN)
     content_causes: Fact[list[str]] = fact("Cause ids of those that are not there.", known=Known.RUN)
+    rank_files: Fact[Int] = fact(
+        "Ranks of which both the output and the statistics are there.", known=Known.RUN, unit="ranks"
+    )
+    processes: Fact[Int] = fact("Processes that its metadata records for the run.", known=Known.RUN, unit="processes")
     has_configuration: Fact[bool] = fact("There is a directory dlio_config.", known=Known.RUN)
     configuration_path: Fact[str] = fact("Where dlio_config should be.", known=Known.RUN)
     configuration: Fact[list[str]] = fact("Names in dlio_config, without dot names.", known=Known.RUN)

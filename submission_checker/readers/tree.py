@@ -357,6 +357,8 @@ class _LeafReader:
         found = [pattern for pattern in patterns if self._holds(pattern)]
         sheet.put("content", missing or found)
         sheet.put("content_causes", missing or [c for p in patterns if p not in found for c in self._causes(p)])
+        outputs, statistics = ({n.removesuffix(s) for n in self._names if n.endswith(s)} for s in _OF_A_RANK)
+        sheet.put("rank_files", missing or sum(name.isdecimal() for name in outputs & statistics))
         configuration = leaf.configuration
         sheet.put("has_configuration", missing or configuration is not None)
         sheet.put("configuration_path", f"{self.path}/{layout.DLIO_CONFIG_DIR}")
@@ -384,6 +386,7 @@ class _LeafReader:
             kind = kind.map(lambda name: discovery.family_named(name) or name)
         put(sheet, "benchmark_type", missing or kind)
         put(sheet, "recorded_command", missing or self._recorded_command)
+        put(sheet, "processes", missing or self.metadata.int("/args/num_processes", "/num_processes"))
         names = mapped(missing or credentials_of(self.metadata), _first_names)
         put(sheet, "credentials", names)
 
@@ -407,6 +410,7 @@ class _LeafReader:
 
 
 _CONFIGURATION = (layout.CONFIG, f"{layout.DLIO_CONFIG_DIR}/hydra.yaml", layout.OVERRIDES)
+_OF_A_RANK = ("_output.json", "_per_epoch_stats.json")
 _MAX_LISTED = 50
 
 

@@ -113,7 +113,9 @@ def test_either_half_can_be_asked_for(tmp_path: Path, asked_for: str) -> None:
 
 
 @pytest.mark.parametrize("named_after", ["20260701_120000", "20260701_120001"])
-def test_a_split_run_is_one_finding_whichever_half_its_metadata_is_named_after(tmp_path: Path, named_after: str) -> None:
+def test_a_split_run_is_one_finding_whichever_half_its_metadata_is_named_after(
+    tmp_path: Path, named_after: str
+) -> None:
     tree = TrainingTree(tmp_path).build()
     run = tree.runs[2]
     rest = run.path.with_name("20260701_120001")

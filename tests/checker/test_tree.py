@@ -556,3 +556,23 @@ def test_a_large_file_pointer_is_a_present_file_without_content(tmp_path: Path, 
     assert [(f.severity.value, f.outcome, f.path) for f in new] == [("warning", "undetermined", path)]
     assert "it is a Git LFS pointer, not the file itself" in new[0].message
     assert "git lfs pull" in new[0].remedy
+
+
+@pytest.mark.parametrize("name", ["7_output.json", "7_per_epoch_stats.json"])
+def test_a_rank_without_its_files_is_noted(tmp_path: Path, name: str) -> None:
+    tree = combined(tmp_path / "tree")
+    leaf = tree.leaves[0].path
+    for rank in range(1, 8):
+        for kind in ("output", "per_epoch_stats"):
+            shutil.copyfile(leaf / f"0_{kind}.json", leaf / f"{rank}_{kind}.json")
+    assert "2.1.25" not in {item[0] for item in judged(tree.root, infos=True)}
+    (leaf / name).unlink()
+    assert ("2.1.25", "info", LEAF) in judged(tree.root, infos=True)
+
+
+def test_an_image_whose_record_is_empty_is_one_finding(tmp_path: Path) -> None:
+    tree = combined(tmp_path / "tree")
+    (record,) = tree.root.glob("code-images/*/.code-hash.json")
+    record.write_text("{}")
+    found = [f for f in check(tree.root, Options()).findings if f.rule == "CHECK-02"]
+    assert [(f.clause, f.severity.value) for f in found] == [("stated", "error")]
