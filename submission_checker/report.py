@@ -96,7 +96,9 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Waived:
-    """Why a finding does not count: the ruling's reason, how long it holds (a date or an edition), and its owner."""
+    """Why a finding does not count: the ruling's reason, how long it holds (a date or an edition; empty: for good), and
+    its owner.
+    """
 
     reason: str
     until: str
@@ -286,7 +288,7 @@ def finding_json(finding: Finding, waived: Waived | None = None) -> dict[str, An
         "evidence": [item.as_json() for item in finding.evidence],
         "opens": list(finding.opens),
         "fingerprint": finding.fingerprint,
-        "waived": None if waived is None else {key: text for key, text in asdict(waived).items() if text},
+        "waived": None if waived is None else {k: text for k, text in asdict(waived).items() if text or k == "until"},
     }
 
 

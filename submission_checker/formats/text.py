@@ -70,7 +70,8 @@ def _finding(finding: Finding, style: Style, waived: Waived | None) -> Iterator[
     yield f"    {finding.path}"
     if waived is not None:
         owner = f" ({waived.owner})" if waived.owner else ""
-        yield from _wrap(f"waived until {waived.until}{owner}: {waived.reason}", style.width, "    ", "      ")
+        end = f" until {waived.until}" if waived.until else ""
+        yield from _wrap(f"waived{end}{owner}: {waived.reason}", style.width, "    ", "      ")
     yield from _wrap(finding.message, style.width, "    ")
     for item in finding.evidence[:_EVIDENCE_SHOWN]:
         value = value_text(item.value)
