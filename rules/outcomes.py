@@ -203,6 +203,7 @@ _REMEDIES: Mapping[Reason, str] = {
     Reason.KEY_ABSENT: "Restore the key as the run wrote it.",
     Reason.INVALID: "Restore the value as the run wrote it.",
     Reason.PLACEHOLDER: "None is needed: the file was pruned on purpose.",
+    Reason.POINTER: "Supply the file itself: git lfs pull before the package is made.",
     Reason.NOT_RECORDED: "None is needed: that tool version could not record it.",
     Reason.NO_ROW: "Use one of the names that the table has.",
 }
@@ -244,6 +245,8 @@ def _cause_finding(cause: str, asked: list[OpenQuestion]) -> Finding:
     first = min(asked, key=lambda q: (SEVERITY_ORDER[q.severity], q.rule, q.clause, q.path))
     absence = first.absence
     severity = Severity.INFO if absence.reason in _QUIET_REASONS else first.severity
+    if absence.reason is Reason.POINTER:
+        severity = Severity.WARNING
     rules = sorted({question.rule for question in asked})
     facts = sorted({question.fact for question in asked})
     place = absence.place or first.path

@@ -120,7 +120,10 @@ class WorkloadDirectory:
 
 @dataclass(slots=True)
 class FamilyDirectory:
-    """One directory below a system. ``family`` is what it is read as, '' if nothing; ``children`` its directories."""
+    """One directory below a system. ``family`` is what it is read as, '' if nothing.
+
+    ``children`` are its workload directories and the leaves that lie in their place.
+    """
 
     name: str
     path: str
@@ -146,6 +149,8 @@ class SystemDirectory:
     misplaced: tuple[str, ...] = ()
     obstacles: tuple[Obstacle, ...] = ()
     live: bool = False
+    described: bool = True
+    """The submitter's systems/ is there and could be listed; if not, that is told once for the submitter."""
 
     @property
     def weight(self) -> int:
@@ -157,8 +162,9 @@ class SystemDirectory:
 class SubmitterDirectory:
     """One submitter of a division. ``results`` are the names of its systems, ``systems`` the descriptions' directory.
 
-    Both are None where there is no such directory. ``nested`` are other directories that themselves hold results or
-    descriptions; ``code`` is whether code lies here or below in the form of the oldest layout.
+    Both are None where there is no such directory; ``results_problem`` says why the systems could not be listed.
+    ``nested`` are other directories that themselves hold results or descriptions; ``code`` is whether code lies here or
+    below in the form of the oldest layout.
     """
 
     division: str
@@ -166,6 +172,7 @@ class SubmitterDirectory:
     path: str
     entries: Entries
     results: tuple[str, ...] | None = None
+    results_problem: str = ""
     systems: Entries | None = None
     nested: tuple[str, ...] = ()
     code: bool = False
@@ -204,6 +211,11 @@ class Listing:
         units: list[Listing | SubmitterDirectory | SystemDirectory] = [self, *self.submitters, *self.systems]
         found = (obstacle for unit in units for obstacle in unit.obstacles if obstacle.kind == UNLISTED)
         return [f"{clean(obstacle.path)}: {obstacle.detail}" for obstacle in found]
+
+    @property
+    def incomplete(self) -> bool:
+        """Not every leaf of the tree is known."""
+        return self.partial or bool(self.unreadable)
 
     @property
     def leaves(self) -> int:
@@ -358,7 +370,7 @@ class _Walker:
                 below = self.entries(f"{path}/{other}", obstacles)
                 if RESULTS in below.directories or SYSTEMS in below.directories:
                     nested.append(other)
-        results, systems = None, None
+        results, results_problem, systems = None, "", None
         if SYSTEMS in entries.directories:
             systems = self.entries(f"{path}/{SYSTEMS}", obstacles, unread=_none)
         code = LEGACY in entries.directories
@@ -366,17 +378,19 @@ class _Walker:
             listed = self.entries(f"{path}/{RESULTS}", obstacles)
             misplaced += _stamped_paths(listed)
             results = tuple(name for name in listed.visible if not _stamped(name))
+            results_problem = listed.problem
+            described = systems is not None and not systems.problem
             for system in self.inside(listed, 3) if not self.leaves_out(RESULTS, 2) else ():
-                code |= self.system(division, name, system)
+                code |= self.system(division, name, system, described)
         self.listing.code |= code
         self.listing.submitters.append(
             SubmitterDirectory(
-                division.lower(), name, path, entries, results, systems, tuple(nested), code, tuple(misplaced),
-                tuple(obstacles),
+                division.lower(), name, path, entries, results, results_problem, systems, tuple(nested), code,
+                tuple(misplaced), tuple(obstacles),
             )
         )  # fmt: skip
 
-    def system(self, division: str, submitter: str, name: str) -> bool:
+    def system(self, division: str, submitter: str, name: str, described: bool) -> bool:
         """Add one system with its workload directories; tells whether code lies among its results."""
         path = f"{division}/{submitter}/{RESULTS}/{name}"
         obstacles: list[Obstacle] = []
@@ -389,20 +403,27 @@ class _Walker:
             if _stamped(directory):
                 continue
             family, below = family_named(directory), f"{path}/{directory}"
-            if not family or self.leaves_out(directory, 4):
+            if not family:
                 families.append(FamilyDirectory(directory, below, family))
                 continue
-            listed = self.entries(below, obstacles)
-            families.append(FamilyDirectory(directory, below, family, len(listed.visible), listed.problem))
+            outside = self.leaves_out(directory, 4)  # not gone into; yet that it holds something is known
+            listed = self.entries(below, [] if outside else obstacles)
+            if outside:
+                families.append(FamilyDirectory(directory, below, family, len(listed.visible), listed.problem))
+                continue
+            others, known = len(misplaced), len(obstacles)
             misplaced += _stamped_paths(listed)
             code |= LEGACY in listed.directories
             found = list(self.workloads(family, listed, division.lower(), path, misplaced, obstacles))
+            problem = next((o.detail for o in obstacles[known:] if o.kind == UNLISTED), listed.problem)
+            held = len(found) + len(misplaced) - others
+            families.append(FamilyDirectory(directory, below, family, held, problem))
             code |= any(LEGACY in workload.commands for workload in found)
             workloads.extend(found)
         system = SystemDirectory(
             division.lower(), submitter, name, path,
             str(layout.system_description(division, submitter, name)),
-            tuple(workloads), tuple(families), tuple(misplaced), tuple(obstacles), self.listing.live,
+            tuple(workloads), tuple(families), tuple(misplaced), tuple(obstacles), self.listing.live, described,
         )  # fmt: skip
         self.listing.systems.append(self._keep(system))
         return code

@@ -57,6 +57,13 @@ def leaf_depth(parts: Sequence[str]) -> int:
     return depth - 1 if engineless else depth
 
 
+def _part(below: Sequence[str]) -> tuple[str, ...]:
+    """What to look at where this was named: never less than a leaf, and the runs with what lies beside them."""
+    depth = leaf_depth(below)
+    commands = len(below) == depth - 1 and layout.COMMAND in layout.FAMILY_LEVELS[below[len(LEVELS) - 1]]
+    return tuple(below[: depth - 2 if commands else depth])
+
+
 def locate(path: str | os.PathLike[str]) -> Location:
     """The root of the tree that ``path`` is, or lies in; a leaf or workload directory may stand alone.
 
@@ -115,9 +122,7 @@ def _located(address: Address) -> Location | None:
         parts = address.parts
         for index in range(len(parts) - 1, -1, -1):
             if _has_shape(parts[index:], root):
-                below = parts[index:]
-                below = below[: min(len(below), leaf_depth(below))]
-                return Location(address.at(*parts[:index]), below)
+                return Location(address.at(*parts[:index]), _part(parts[index:]))
         if not parts:  # a lone directory is known by its name
             return None
         if _is_leaf(parts[-1], files):

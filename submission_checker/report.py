@@ -98,7 +98,9 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Waived:
-    """Why a finding does not count: the ruling's reason, how long it holds (a date or an edition), and its owner."""
+    """Why a finding does not count: the ruling's reason, how long it holds (a date or an edition; empty: for good), and
+    its owner.
+    """
 
     reason: str
     until: str
@@ -159,6 +161,14 @@ class CheckReport:
     def waiver_of(self, finding: Finding) -> Waived | None:
         """The ruling that waives a finding, if there is one."""
         return self.waived.get((finding.fingerprint, finding.path))
+
+    @property
+    def restrictions(self) -> list[str]:
+        """What the user did not ask for."""
+        found = ["only a part of a submission was looked at"] if self.partial else []
+        if self.left_out:
+            found.append(f"{len(self.left_out)} rules of the edition were not selected")
+        return found
 
     @property
     def checks(self) -> Counter[str]:
@@ -280,7 +290,7 @@ def finding_json(finding: Finding, waived: Waived | None = None) -> dict[str, An
         "evidence": [item.as_json() for item in finding.evidence],
         "opens": list(finding.opens),
         "fingerprint": finding.fingerprint,
-        "waived": None if waived is None else {key: text for key, text in asdict(waived).items() if text},
+        "waived": None if waived is None else {k: text for k, text in asdict(waived).items() if text or k == "until"},
     }
 
 

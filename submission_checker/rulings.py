@@ -1,4 +1,4 @@
-"""Rulings: findings that were looked at and accepted, each with its reason and an end.
+"""Rulings: findings that were looked at and accepted, each with its reason and, as a rule, an end.
 
 A waiver never hides a finding. The finding stays in every report with the ruling's reason, and does not count. A
 waiver that has expired, waives nothing, or could waive what nobody looked at is itself a finding.
@@ -49,7 +49,7 @@ class _Entry(BaseModel):
     rule: str = Field(min_length=1)
     path: str = Field(min_length=1)
     reason: str = Field(min_length=1)
-    until: str = Field(min_length=1)
+    until: str = ""
     text: str = ""
     owner: str = ""
 
@@ -225,6 +225,8 @@ def _waiver(entry: _Entry, line: int, edition: str, today: date) -> Waiver:
 
 def _expired(until: str, edition: str, today: date) -> bool:
     editions = rules.edition_ids()
+    if not until:  # it holds for this tree, whenever it is checked
+        return False
     if until in editions:
         return editions.index(edition) > editions.index(until)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,6 +23,7 @@ from rules.facts.base import Absence, Reason
 from rules.outcomes import Tally, add_tally
 
 from .discovery import (
+    UNLISTED,
     Listing,
     NothingToCheckError,
     SystemDirectory,
@@ -38,6 +39,7 @@ from .outline import outline
 from .packed import Packed, give_back
 from .readers import code_images, structure, tree
 from .readers.code_evidence import Captured, CodeEvidence, LeafCode, capture, read_leaf_code
+from .readers.common import unlisted
 from .readers.families import DEEP_FAMILIES, FAMILIES, Family, family_of_leaf
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
 from .report import SUBMISSION_DEPTH, CheckReport, Fault, OpenRules, States, add_states, note_outcomes, place_of
@@ -206,10 +208,11 @@ def check_tree(address: Address, options: Options, listing: Listing, evidence: C
                 _judge(part, [read(root, listing, evidence)], layout.DIVISIONS[0], options)
         # The rules on the whole tree are the same in both divisions; a finding has that of its place, if any.
         part.findings = [replace(f, division=place_of(f.path).division.lower()) for f in part.findings]
+        told = {unlisted(o.path, o.detail).cause for o in listing.obstacles if o.kind == UNLISTED}
         for submitter in listing.submitters:
             with _faults_kept(part, clean(submitter.path), options):
                 facts = [read_submitter(root, listing, submitter, evidence) for read_submitter in structure.SUBMITTER]
-                _judge(part, facts, submitter.division, options)
+                _judge(part, facts, submitter.division, options, told)
     return part
 
 
@@ -217,17 +220,18 @@ def check_system(address: Address, options: Options, system: SystemDirectory) ->
     """Read and judge one system: its place in the tree, and what was measured on it."""
     part = Part()
     with _faults_kept(part, clean(system.path), options), open_root(address) as root:
-        description = read_description(root, system.description)
+        description = read_description(root, system.description) if system.described else None
+        api = NO_DESCRIPTION if description is None else described_api(description)
         places: list[FactModel] = []
         workloads: list[FactModel] = []
         for directory in system.workloads:
             places.append(tree.workload_facts(root, directory, live=system.live))
             for leaf in directory.leaves:
                 part.leaves[leaf.path] = read_leaf_code(root, directory.family, leaf)
-            workloads.extend(_workloads(root, [directory], described_api(description), part, options))
+            workloads.extend(_workloads(root, [directory], api, part, options))
             root.kept.clear()
         facts: list[FactModel] = [tree.system_facts(system, places), *(read(root, system) for read in structure.SYSTEM)]
-        facts.append(system_facts(description, tuple(workloads)))
+        facts += workloads if description is None else [system_facts(description, tuple(workloads))]
         _judge(part, facts, system.division, options)
     return part
 
@@ -306,15 +310,18 @@ def _left(family: Family, path: str, subjects: Iterable[FactModel]) -> Iterator[
             yield f"{path}: {family.left[subject]}"
 
 
-def _judge(part: Part, subjects: Iterable[FactModel], division: str, options: Options) -> None:
-    """Judge subjects that may explain each other's open questions."""
+def _judge(
+    part: Part, subjects: Iterable[FactModel], division: str, options: Options, told: Collection[str] = ()
+) -> None:
+    """Judge subjects that may explain each other's open questions; ``told`` are causes that another finding names."""
     if options.judge is not None:
         options.judge(part, tuple(subjects), division)
         return
     evaluations = []
     for facts in subjects:
         evaluation = evaluate(rules.load_edition(options.edition), facts, division)
-        evaluations.append(evaluation)
+        new = tuple(question for question in evaluation.open_questions if question.absence.cause not in told)
+        evaluations.append(replace(evaluation, open_questions=new))
         note_outcomes(part.states, evaluation.outcomes)
         for question in evaluation.open_questions:
             if question.severity is Severity.ERROR and not _expected(question.absence):

@@ -303,10 +303,7 @@ def _not_checked(report: CheckReport) -> list[str]:
     found = [f"{path}: it could not be listed" for path in report.unreadable]
     found += [f"{fault.path or 'a part of the tree'}: the checker failed there" for fault in report.faults]
     found += [f"{path}: results of this family are not judged yet" for path in report.unjudged]
-    if report.partial:
-        found.append("only a part of a submission was looked at")
-    if report.left_out:
-        found.append(f"{len(report.left_out)} rules of the edition were not selected")
+    found += report.restrictions
     for place in sorted(report.open_rules):
         where = " > ".join(part for part in place if part) or "the tree"
         ids = ", ".join(sorted(report.open_rules[place], key=rule_key))

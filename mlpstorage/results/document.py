@@ -22,7 +22,7 @@ from rules.facts import Absence, Reason, Source
 from rules.remembered import remembered
 
 from . import yaml_text
-from .files import MAX_JSON_BYTES, MAX_YAML_BYTES, Content, Root, State
+from .files import LARGE_FILE_POINTER, MAX_JSON_BYTES, MAX_YAML_BYTES, Content, Root, State
 from .partial import Skimmer
 from .text import clean, shorten
 
@@ -75,7 +75,8 @@ class Document:
 
     def absence(self, pointer: str = "") -> Absence:
         """Why nothing of this file is known. Only where the file is not ok."""
-        reasons = {"missing": Reason.MISSING_FILE, "placeholder": Reason.PLACEHOLDER}
+        pruned = Reason.POINTER if self.detail == LARGE_FILE_POINTER else Reason.PLACEHOLDER
+        reasons = {"missing": Reason.MISSING_FILE, "placeholder": pruned}
         return Absence(self.cause, reasons.get(self.state, Reason.UNREADABLE), self.path, pointer, self.detail)
 
     def source(self, pointer: str = "") -> Source:
@@ -322,7 +323,8 @@ class _BadContentError(Exception):
 
 def _document(content: Content, path: str, placeholder: str, parse: Callable[[bytes], dict[str, Any]]) -> Document:
     shown = clean(path)
-    cause = placeholder if content.state == "placeholder" and placeholder else f"file:{shown}"
+    pruned = content.state == "placeholder" and content.detail != LARGE_FILE_POINTER
+    cause = placeholder if pruned and placeholder else f"file:{shown}"
     if content.state != "ok":
         return Document(shown, content.state, cause, content.detail)
     try:

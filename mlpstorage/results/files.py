@@ -23,6 +23,10 @@ MAX_YAML_BYTES = 4 * 2**20
 MAX_LOG_BYTES = 2**20
 """Only the head of a log is read."""
 PLACEHOLDER_MAX_BYTES = 32
+LARGE_FILE_POINTER = "it is a Git LFS pointer, not the file itself"
+"""What is told of a file that stands for its content as a placeholder does, though nobody pruned it on purpose."""
+_POINTER_START = b"version https://git-lfs"
+_POINTER_MAX_BYTES = 1024
 
 State = Literal["ok", "missing", "empty", "damaged", "refused", "placeholder"]
 
@@ -112,6 +116,8 @@ def content_of(data: bytes) -> Content:
         return Content("empty", detail="the file is empty")
     if len(data) <= PLACEHOLDER_MAX_BYTES and data.strip() == PLACEHOLDER_TEXT:
         return Content("placeholder", detail=f"its content was replaced by '{PLACEHOLDER_TEXT.decode()}'")
+    if len(data) <= _POINTER_MAX_BYTES and data.startswith(_POINTER_START):
+        return Content("placeholder", detail=LARGE_FILE_POINTER)
     return Content("ok", data)
 
 

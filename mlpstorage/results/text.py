@@ -47,4 +47,6 @@ def shorten(value: Any) -> str:
         return f"a list of {len(value)} items"
     if isinstance(value, str):
         return repr(clean(value, SHORT))
-    return {None: "null", True: "true", False: "false"}.get(value) or clean(str(value), SHORT)
+    if value is None or isinstance(value, bool):  # by type: 0 and 1 are equal to them
+        return {None: "null", True: "true", False: "false"}[value]
+    return clean(str(value), SHORT)

@@ -136,18 +136,15 @@ def _fault(location: Location, kind: str, value: Any, source: Source) -> Fault:
         return Fault(location, line, "is null", legal, fault_kind)
     if isinstance(value, str) and not value.strip():
         return Fault(location, line, "is blank", legal, "blank")
-    quoted = _quoted(location, value)
+    if location[-1:] == ("value",):  # of an environment variable or a setting: it may be a secret, and stays there
+        return Fault(location, line, "is a value of another type", f"{legal}, in quotes", fault_kind)
     if legal.startswith("text") and isinstance(value, int | float | date):
-        return Fault(location, line, f"is {quoted}, no text", f"put it in quotes: '{quoted}'", fault_kind)
-    return Fault(location, line, f"is {quoted}", legal, fault_kind)
+        text = source.texts.get(location, shorten(value))
+        return Fault(location, line, f"is {text}, no text", f"put it in quotes: '{text}'", fault_kind)
+    return Fault(location, line, f"is {shorten(value)}", legal, fault_kind)
 
 
 _LATER = tuple((name,) for name in LATER_FIELDS)
-
-
-def _quoted(location: Location, value: Any) -> str:
-    """The value; that of an environment variable or setting stays where it is, it may be a secret."""
-    return "a value of another type" if location[-1:] == ("value",) else shorten(value)
 
 
 def _legal(location: Location) -> str:

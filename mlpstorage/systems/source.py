@@ -15,7 +15,7 @@ import yaml
 from mlpstorage.results import yaml_text
 from mlpstorage.results.document import Document
 from mlpstorage.results.files import Content
-from mlpstorage.results.text import clean, shorten
+from mlpstorage.results.text import SHORT, clean, shorten
 
 MAX_DEPTH = 50
 """Levels of nesting; the format has nine."""
@@ -36,6 +36,8 @@ class Source:
     """Line (from 1) of each value by its place; that of a mapping's value is its key's."""
     duplicates: tuple[tuple[Location, int], ...] = ()
     """Places and lines of keys that were there before; the first value counts."""
+    texts: Mapping[Location, str] = field(default_factory=dict, repr=False)
+    """What stands in the file where the value is no text: 9.10, say, for 9.1."""
 
     def line(self, location: Location) -> int:
         """The line of a value, or of the nearest thing around it."""
@@ -59,7 +61,7 @@ def parse(content: Content, path: str) -> Source:
         data = reader.read(content.data)
     except _RefusedError as problem:
         return Source(Document(shown, "damaged", cause, clean(str(problem), 300)))
-    return Source(Document(shown, "ok", cause, data=data), reader.lines, tuple(reader.duplicates))
+    return Source(Document(shown, "ok", cause, data=data), reader.lines, tuple(reader.duplicates), reader.texts)
 
 
 class _Open:
@@ -84,6 +86,7 @@ class _Reader:
     def __init__(self) -> None:
         self.lines: dict[Location, int] = {}
         self.duplicates: list[tuple[Location, int]] = []
+        self.texts: dict[Location, str] = {}
         self._top: Any = None
         self._open: list[_Open] = []
         self._values = self._documents = 0
@@ -130,12 +133,15 @@ class _Reader:
         if above is not None and isinstance(above.value, dict) and above.key is None:
             self._key(above, event, kind)
         elif kind is yaml.ScalarEvent:
-            self._put(above, yaml_text.scalar(event), event)
+            value = yaml_text.scalar(event)
+            location = self._put(above, value, event)
+            if not isinstance(value, str) and location is not None:
+                self.texts[location] = clean(event.value, SHORT)
         else:
             if event.tag not in _PLAIN:
                 raise _RefusedError(f"it is not YAML: line {_line(event)}: the tag {event.tag} is not read")
-            value: dict[str, Any] | list[Any] = {} if kind is yaml.MappingStartEvent else []
-            self._open.append(_Open(value, self._put(above, value, event)))
+            opened: dict[str, Any] | list[Any] = {} if kind is yaml.MappingStartEvent else []
+            self._open.append(_Open(opened, self._put(above, opened, event)))
             if len(self._open) > MAX_DEPTH:
                 raise _RefusedError(f"it is nested deeper than {MAX_DEPTH} levels")
 

@@ -52,6 +52,8 @@ class Reason(StrEnum):
     """The key is there and its value is not of the fact's type or range."""
     PLACEHOLDER = "placeholder"
     """The file was replaced by the round's pruning placeholder."""
+    POINTER = "pointer"
+    """The file was replaced by a pointer to where its content is kept (Git LFS)."""
     NO_ROW = "no_row"
     """A reference table has no row for the key."""
     NOT_APPLICABLE = "not_applicable"

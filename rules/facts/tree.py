@@ -18,6 +18,7 @@ class TopDirectory(Record):
     lower: str = fact("Its name in lower case.", known=Known.RUN)
     marked: bool = fact("It holds the marker of a pool of code images.", known=Known.RUN)
     images: bool = fact("It holds directories with the names of code images.", known=Known.RUN)
+    listed: bool = fact("It could be listed.", known=Known.RUN)
 
 
 class Misplaced(Record):
@@ -35,6 +36,7 @@ class Obstacle(Record):
     listed: bool = fact("The directory itself could be listed.", known=Known.RUN)
     names: str = fact("The names concerned, the first of them where there are many.", known=Known.RUN)
     count: int = fact("Number of names concerned.", known=Known.RUN)
+    submission: bool = fact("It stands where a division or a submitter does.", known=Known.RUN)
     in_leaf: bool = fact("The directory is a leaf.", known=Known.RUN)
     detail: str = fact("Why it could not be listed.", known=Known.RUN)
     cause: str = fact("Cause id of what is not known for this reason.", known=Known.RUN)
@@ -95,7 +97,7 @@ class Family(Record):
     proposed: str = fact(
         "The workload category that it is taken for, whatever its spelling; empty: none.", known=Known.RUN
     )
-    children: int = fact("Number of its directories, without dot names.", known=Known.RUN)
+    children: int = fact("Number of workload directories in it, or of leaves that lie in their place.", known=Known.RUN)
     listed: bool = fact("It could be listed, as far as it was gone into.", known=Known.RUN)
 
 
@@ -189,6 +191,10 @@ class WorkloadResults(FactModel):
     name: Fact[str] = fact("Its name: the model, or the index type.", known=Known.RUN)
     live: Fact[bool] = fact("The tree is still worked with, no package.", known=Known.RUN)
     misplaced: Fact[Int] = fact("Leaves that lie directly in it where a command should stand.", known=Known.RUN)
+    held: Fact[Int] = fact(
+        "Leaves that hold something, whatever their name and level, and other directories in their place.",
+        known=Known.RUN,
+    )
     phases: Fact[list[Phase]] = fact("The phases of a training workload; empty for other categories.", known=Known.RUN)
     entries: Fact[list[Directory]] = fact("Directories at the level of the commands, leaves left out.", known=Known.RUN)
     strays: Fact[list[Directory]] = fact("Directories beside leaves that have no leaf's name.", known=Known.RUN)
@@ -225,6 +231,10 @@ class RunLeaf(FactModel):
     )
     content: Fact[list[str]] = fact("Which of the files that a leaf of its kind can hold are there.", known=Known.RUN)
     content_causes: Fact[list[str]] = fact("Cause ids of those that are not there.", known=Known.RUN)
+    rank_files: Fact[Int] = fact(
+        "Ranks of which both the output and the statistics are there.", known=Known.RUN, unit="ranks"
+    )
+    processes: Fact[Int] = fact("Processes that its metadata records for the run.", known=Known.RUN, unit="processes")
     has_configuration: Fact[bool] = fact("There is a directory dlio_config.", known=Known.RUN)
     configuration_path: Fact[str] = fact("Where dlio_config should be.", known=Known.RUN)
     configuration: Fact[list[str]] = fact("Names in dlio_config, without dot names.", known=Known.RUN)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 import rules
 from rules import Finding, Outcome
 
-from ..report import CheckReport, Place, place_of, rule_key
+from ..report import CheckReport, Place, Waived, place_of, rule_key
 from .shown import harmless, title_of, value_text
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _outcome(case: ET.Element, report: CheckReport, findings: list[Finding], *, 
         ET.SubElement(case, "failure" if violated else "error", attributes).text = legal(_texts(report, errors))
     elif findings and not counting:
         waived = report.waiver_of(findings[0])
-        why = f"waived until {waived.until}: {waived.reason}" if waived else "waived"
+        why = _ruling(waived) if waived else "waived"
         ET.SubElement(case, "skipped", message=legal(why))
     elif not_applicable and not findings:
         ET.SubElement(case, "skipped", message="does not apply here")
@@ -94,7 +94,7 @@ def _text(report: CheckReport, finding: Finding) -> str:
     lines += [f"  {item.fact} = {value_text(item.value)} ({item.source})" for item in finding.evidence]
     lines += [f"leaves undecided: {', '.join(finding.opens)}"] if finding.opens else []
     lines += [f"remedy: {finding.remedy}"] if finding.remedy else []
-    lines += [f"waived until {waived.until}: {waived.reason}"] if waived else []
+    lines += [_ruling(waived)] if waived else []
     return "\n".join(lines)
 
 
@@ -109,3 +109,7 @@ def _count(suite: ET.Element) -> None:
     suite.set("tests", str(len(cases)))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(attribute, str(sum(case.find(tag) is not None for case in cases)))
+
+
+def _ruling(waived: Waived) -> str:
+    return f"waived{f' until {waived.until}' if waived.until else ''}: {waived.reason}"

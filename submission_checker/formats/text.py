@@ -52,7 +52,7 @@ def _lines(report: CheckReport, style: Style) -> Iterator[str]:
     yield from _since(report, style.width)
     remarks = folded(report.remarks)
     closing = [
-        *(f"Not checked: {item}" for item in report.unreadable),
+        *(f"Not checked: {item}" for item in (*report.restrictions, *report.unreadable)),
         *(f"Fault of the checker at {fault.path}: {fault.message.splitlines()[0]}" for fault in report.faults),
         *(f"Remark: {item}" for item in (report.remarks if style.verbose else remarks[:_REMARKS_SHOWN])),
     ]
@@ -111,7 +111,8 @@ def _finding(finding: Finding, style: Style, waived: Waived | None) -> Iterator[
     yield f"    {finding.path}"
     if waived is not None:
         owner = f" ({waived.owner})" if waived.owner else ""
-        yield from _wrap(f"waived until {waived.until}{owner}: {waived.reason}", style.width, "    ", "      ")
+        end = f" until {waived.until}" if waived.until else ""
+        yield from _wrap(f"waived{end}{owner}: {waived.reason}", style.width, "    ", "      ")
     yield from _wrap(finding.message, style.width, "    ")
     for item in finding.evidence[:_EVIDENCE_SHOWN]:
         value = value_text(item.value)

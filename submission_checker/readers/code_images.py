@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from mlpstorage.results import code_hash, images, layout
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
+from rules.evaluate import NOT_GIVEN
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.code import CodeDirectory, CodeImage, CodePool, CodeTree, Unpooled
 
@@ -158,7 +159,8 @@ class _TreeReader:
             referenced = captured.digest in named
         else:
             referenced = any(images.image_name(digest) == name for digest in named)
-        sheet.put("referenced", referenced or self._listing.partial, at)
+        unseen = Absence(NOT_GIVEN, Reason.UNREADABLE, clean(path), "", "not every leaf was looked at")
+        sheet.put("referenced", referenced or (unseen if self._listing.incomplete else False), at)
         return sheet.build(CodeImage, clean(path))
 
     def _recorded(self, sheet: FactSheet, captured: Captured | None) -> None:

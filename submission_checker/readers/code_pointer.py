@@ -8,6 +8,7 @@ from mlpstorage.results import layout
 from mlpstorage.results.document import Found, Reading
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
+from rules.evaluate import NOT_GIVEN
 from rules.facts import Absence, Reason, Source
 
 from ..leaf import Leaf
@@ -17,13 +18,17 @@ _HASH = re.compile(r"(?:md5-tree-v2:)?([0-9a-f]{32})")
 
 
 def read_pointer(root: Root, leaf: Leaf) -> Found[str]:
-    """The hash that the leaf's pointer names. That it is there and resolves is judged by CHECK-01."""
+    """The hash that the leaf's pointer names.
+
+    That it is there and resolves is judged by CHECK-01, which looks at the tree as a whole and tells it once.
+    """
     path = leaf.at(layout.CODE_IMAGE_POINTER)
     content = root.read(path, MAX_POINTER_BYTES)
     shown = clean(path)
     match = _HASH.fullmatch(content.data.decode("utf-8", "replace").strip())
     if match is None:
-        return Absence(f"file:{shown}", Reason.NOT_RECORDED, shown, detail=content.detail or "it names no hash")
+        cause = f"file:{shown}" if content.state == "placeholder" else NOT_GIVEN
+        return Absence(cause, Reason.NOT_RECORDED, shown, detail=content.detail or "it names no hash")
     return Reading(match[1], Source(shown))
 
 

@@ -18,8 +18,8 @@ from rules.facts.code import CodeLeaf, CodeSubmission
 from ..discovery import RESULTS, Listing, SubmitterDirectory
 from ..leaf import Leaf
 from .code_evidence import CodeEvidence, LeafCode, Pointer
-from .code_images import Pool, holders, leaves_of, pools, serving
-from .common import put
+from .code_images import holders, leaves_of, pools, serving
+from .common import put, unlisted
 
 ANY = "any"
 """Accelerator of a comparability class that holds results of each."""
@@ -123,8 +123,8 @@ class _SubmissionReader:
         sheet.put("image", named.name, at)
         sheet.put("elsewhere", named.elsewhere, at)
         if named.found is None:
-            unlisted = next((pool for pool in self._serving if pool.problem), None)
-            sheet.put("image_path", _unlisted(unlisted) if unlisted else "", at)
+            locked = next((pool for pool in self._serving if pool.problem), None)
+            sheet.put("image_path", unlisted(locked.path, locked.problem) if locked else "", at)
             sheet.put("image_recorded", False, at)
             sheet.put("image_hash", nothing)
             return
@@ -159,6 +159,14 @@ class _SubmissionReader:
 
     def _manifest(self, sheet: FactSheet) -> None:
         path = f"{self._submitter.path}/{manifest.FILE}"
+        if problem := self._submitter.entries.problem:
+            sheet.put("manifest_path", clean(path), Source(clean(path)))
+            for name in (
+                "manifest_exists", "manifest_problems", "manifest_edition", "manifest_missing", "manifest_stale",
+                "manifest_other_edition",
+            ):  # fmt: skip
+                sheet.put(name, unlisted(self._submitter.path, problem))
+            return
         document = read_yaml(self._root, path)
         exists = document.state != "missing"
         sheet.put("manifest_path", document.path, document.source())
@@ -174,7 +182,7 @@ class _SubmissionReader:
         listed = {run.leaf for run in content.runs}
         whole = {self._below(leaf.path) for _, leaf in self._leaves}
         there = whole | {self._below(leaf.rest) for _, leaf in self._leaves if leaf.rest}
-        if self._listing.partial:  # the other leaves were not looked at
+        if self._listing.incomplete:  # the other leaves were not looked at
             listed &= there
         other = [
             path.removeprefix(f"{self._submitter.path}/")
@@ -195,11 +203,19 @@ class _SubmissionReader:
     def _rollup(self, sheet: FactSheet) -> None:
         path = f"{self._submitter.path}/{RESULTS}/{layout.RESULTS_JSON}"
         at = Source(clean(path))
+        submitter = self._submitter
+        above = ((submitter.path, submitter.entries.problem), (path.rpartition("/")[0], submitter.results_problem))
+        locked = next((unlisted(directory, problem) for directory, problem in above if problem), None)
+        if locked is not None:
+            sheet.put("rollup_path", clean(path), at)
+            for name in ("rollup_exists", "rollup_missing", "rollup_orphaned"):
+                sheet.put(name, locked)
+            return
         rollup = self._public_ids(path)
         exists = not (isinstance(rollup, Absence) and rollup.reason is Reason.MISSING_FILE)
         sheet.put("rollup_path", clean(path), at)
         sheet.put("rollup_exists", exists, at)
-        if isinstance(rollup, Absence) or self._listing.partial:
+        if isinstance(rollup, Absence) or self._listing.incomplete:
             unknown = rollup if isinstance(rollup, Absence) else None
             for name in ("rollup_missing", "rollup_orphaned"):
                 sheet.put(name, unknown or [], at)
@@ -240,10 +256,6 @@ class _SubmissionReader:
             return Absence(cause, Reason.UNREADABLE, shown, "", "it is not a list of rows")
         ids = (row.get("Public ID") for row in rows)
         return {clean(found.strip(), 100) for found in ids if isinstance(found, str) and found.strip()}
-
-
-def _unlisted(pool: Pool) -> Absence:
-    return Absence(f"unlisted:{clean(pool.path)}", Reason.UNREADABLE, clean(pool.path), "", pool.problem)
 
 
 def _some(names: Iterable[str]) -> list[str]:

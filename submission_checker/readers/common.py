@@ -11,6 +11,8 @@ from rules.derived.locations import location, uri_problem
 from rules.facts import Absence, FactSheet, Reason
 from rules.facts.files import LeafFile
 
+from ..discovery import UNLISTED
+
 Role = Literal["summary", "metadata", "config", "other"]
 
 as_api = as_choice("file", "object")
@@ -60,3 +62,8 @@ def put_location(sheet: FactSheet, name: str, problem: str, stated: Found[str]) 
     put(sheet, name, mapped(stated, lambda path: location(path, api)))
     undecided = isinstance(stated, Reading) and isinstance(api, Absence)
     put(sheet, problem, api if undecided else mapped(stated, lambda path: uri_problem(path, api)))
+
+
+def unlisted(path: str, problem: str) -> Absence:
+    """Why nothing is known of what lies in a directory that could not be listed; TREE-01 owns it."""
+    return Absence(f"{UNLISTED}:{clean(path)}", Reason.UNREADABLE, clean(path), detail=problem)

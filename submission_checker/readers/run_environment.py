@@ -14,6 +14,7 @@ from .checkpointing_files import LeafDocuments
 from .common import put
 
 _COMMAND, _ENVIRONMENT = "/executed_command", "/environment"
+_MPI_PARAMS = "/args/mpi_params"
 _OVERRIDES = ("/override_parameters", "/parameters", "/args/params")
 _MAX_NAMES = 500
 _NAME_KEYS = ("name", "key")
@@ -32,7 +33,7 @@ def put_environment(sheet: FactSheet, files: LeafDocuments) -> None:
 
 
 def _environment(metadata: Document, words: list[str]) -> Found[list[str]]:
-    """Names that the metadata lists, and those that the launcher was told to pass on.
+    """Names that the metadata lists, and those that the launcher was told to pass on, as command or argument.
 
     The command must be there to say that nothing was passed; names that are listed count without it.
     """
@@ -40,6 +41,7 @@ def _environment(metadata: Document, words: list[str]) -> Found[list[str]]:
         listed = storage_variables(_listed(_raw(metadata, _ENVIRONMENT)))
     except InvalidValueError:
         return metadata.invalid(_ENVIRONMENT, "it is no mapping or list of variables")
+    words = [*words, *_words(_raw(metadata, _MPI_PARAMS))]
     passed = storage_variables(name for name, _ in dlio.environment(words))
     if not words and not listed:
         command = metadata.text(_COMMAND)
@@ -50,6 +52,13 @@ def _environment(metadata: Document, words: list[str]) -> Found[list[str]]:
 def _raw(metadata: Document, pointer: str) -> Any:
     found = metadata.raw(pointer)
     return found.value if isinstance(found, Reading) else None
+
+
+def _words(value: Any) -> Iterator[str]:
+    """Words of a text, or of the texts of a list."""
+    for text in value if isinstance(value, list) else [value]:
+        if isinstance(text, str):
+            yield from text.split()
 
 
 def _listed(value: Any, depth: int = 0) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mlpstorage.results.document import Document, Found
-from mlpstorage.results.files import MAX_YAML_BYTES, Root
+from mlpstorage.results.files import LARGE_FILE_POINTER, MAX_YAML_BYTES, Root
 from mlpstorage.results.text import clean
 from mlpstorage.systems.description import Description, read_content
 from mlpstorage.systems.facts import put_description, put_runs
@@ -17,7 +17,7 @@ from rules.facts.system import FileState, System
 from .common import as_api, leaf_file
 
 NO_DESCRIPTION = Absence(
-    "alone:description", Reason.NOT_APPLICABLE, detail="a lone directory has no system description beside it"
+    "alone:description", Reason.NOT_APPLICABLE, detail="there is no system description that could be read"
 )
 DESCRIPTION = ".yaml"
 DOCUMENT = ".pdf"
@@ -29,7 +29,6 @@ Results = Literal["present", "absent", "no_directory"]
 _PDF = b"%PDF-"
 _PDF_HEAD = 1024
 """A PDF states what it is within its first kilobyte."""
-_LARGE_FILE_POINTER = b"version https://git-lfs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +112,10 @@ def _misnamed(
 def _document(root: Root, path: str) -> Companion:
     content = root.read(path, _PDF_HEAD, head=True)
     shown = clean(path)
+    if content.detail == LARGE_FILE_POINTER:
+        return Companion(shown, "damaged", content.detail)
     if content.state != "ok":
         return Companion(shown, content.state, content.detail)
-    if content.data.startswith(_LARGE_FILE_POINTER):
-        return Companion(shown, "damaged", "it is a Git LFS pointer, not the file itself")
     if _PDF not in content.data:
         return Companion(shown, "damaged", f"it does not begin with {_PDF.decode()}")
     return Companion(shown, "ok")
@@ -127,7 +126,9 @@ def described_api(files: SystemFiles) -> Found[str]:
     return files.document.read("/system_under_test/solution/architecture/benchmark_API", as_api)
 
 
-def system_facts(files: SystemFiles, workloads: tuple[FactModel, ...] = (), results: Results = "present") -> System:
+def system_facts(
+    files: SystemFiles, workloads: tuple[FactModel, ...] = (), results: Results | Absence = "present"
+) -> System:
     """What the files say, over the workloads that ran on the system."""
     sheet = FactSheet()
     document = files.document

@@ -8,11 +8,12 @@ from typing import Literal
 
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
-from rules.facts import FactSheet, Source
+from rules.facts import Absence, FactSheet, Source
 from rules.facts.system import System
 from rules.facts.systems import SharedDocument, SystemsDirectory, SystemsEntry
 
 from ..discovery import RESULTS, SYSTEMS, Listing, SubmitterDirectory
+from .common import unlisted
 from .system import DESCRIPTION, DOCUMENT, Results, by_system, read_description, stem_of, system_facts
 
 _NOTES = ".md"
@@ -33,20 +34,22 @@ def read_systems_directory(root: Root, listing: Listing, submitter: SubmitterDir
     files = tuple(name for name in entries.files if not name.startswith(".")) if entries else ()
     with_results = submitter.results or ()
     sheet = FactSheet()
-    source = Source(clean(path))
+    source, beside = Source(clean(path)), f"{submitter.path}/{RESULTS}"
+    locked = unlisted(path, entries.problem) if entries and entries.problem else None
+    unseen = unlisted(beside, submitter.results_problem) if submitter.results_problem else None
     sheet.put("results_directory", submitter.results is not None, source)
-    sheet.put("results_systems", len(with_results), Source(clean(f"{submitter.path}/{RESULTS}")))
-    sheet.put("entries", list(_strays(path, directories, files)), source)
-    sheet.put("documents", list(_documents(root, path, files)), source)
+    sheet.put("results_systems", unseen or len(with_results), Source(clean(beside)))
+    sheet.put("entries", locked or list(_strays(path, directories, files)), source)
+    sheet.put("documents", locked or list(_documents(root, path, files)), source)
     state: Results = "absent" if submitter.results is not None else "no_directory"
-    below = list(_unused(root, path, by_system((*directories, *files)), with_results, state))
+    below = list(_unused(root, path, by_system((*directories, *files)), with_results, unseen or state))
     return sheet.build(SystemsDirectory, clean(path), below)
 
 
 def _unused(
-    root: Root, path: str, described: Mapping[str, Sequence[str]], used: Sequence[str], state: Results
+    root: Root, path: str, described: Mapping[str, Sequence[str]], used: Sequence[str], state: Results | Absence
 ) -> Iterable[System]:
-    """Systems that are described and have no results."""
+    """Systems that are described and have no results, as far as is known."""
     for stem in sorted(described.keys() - set(used)):
         yield system_facts(read_description(root, f"{path}/{stem}{DESCRIPTION}", described), (), state)
 

@@ -21,7 +21,7 @@ from rules.tables import reference_rows
 from .. import discovery
 from ..discovery import RESULTS, SYSTEMS, UNLISTED, CommandDirectory, Entries, Listing, Stray
 from ..leaf import Leaf
-from .common import mapped, put
+from .common import mapped, put, unlisted
 from .credentials import credentials_of
 from .leaf_json import read_leaf_json
 
@@ -40,7 +40,9 @@ def tree_facts(root: Root, listing: Listing) -> facts.Tree:
     sheet.put("divisions", sorted({name.lower() for name, _ in listing.divisions}))
     for division in layout.DIVISIONS:
         count = sum(count for name, count in listing.divisions if name.lower() == division)
-        sheet.put(f"{division}_submitters", count)
+        locked = [o for o in listing.obstacles if o.kind == UNLISTED and o.path.lower() == division]
+        missing = unlisted(locked[0].path, locked[0].detail) if locked and not count else None
+        sheet.put(f"{division}_submitters", missing or count)
     pools = {pool.path: pool for pool in listing.pools}
     sheet.put("directories", _capped([_top_directory(name, pools.get(name)) for name in listing.root.visible], "name"))
     sheet.put("misplaced", _misplaced(listing.misplaced))
@@ -52,7 +54,12 @@ def _top_directory(name: str, pool: Entries | None) -> facts.TopDirectory:
     images = pool is not None and any(_is_image(child) for child in pool.directories)
     marked = pool is not None and POOL_MARKER in pool.files
     return facts.TopDirectory(
-        name=clean(name), path=clean(name), lower=clean(name.lower()), marked=marked, images=images
+        name=clean(name),
+        path=clean(name),
+        lower=clean(name.lower()),
+        marked=marked,
+        images=images,
+        listed=pool is None or not pool.problem,
     )
 
 
@@ -68,7 +75,7 @@ def submitter_facts(root: Root, listing: Listing, submitter: discovery.Submitter
     sheet.put("name", clean(submitter.name))
     sheet.put("layout", _layout(listing, submitter))
     entries = submitter.entries
-    missing = _unlisted(path, entries.problem) if entries.problem else None
+    missing = unlisted(path, entries.problem) if entries.problem else None
     for name in (RESULTS, SYSTEMS, LEGACY):
         sheet.put(f"has_{name}", missing or name in entries.directories)
     records = [
@@ -86,11 +93,14 @@ def submitter_facts(root: Root, listing: Listing, submitter: discovery.Submitter
     return sheet.build(facts.Submitter, path)
 
 
-def _layout(listing: Listing, submitter: discovery.SubmitterDirectory) -> str:
+def _layout(listing: Listing, submitter: discovery.SubmitterDirectory) -> str | Absence:
     """By evidence: the newest form of keeping code that the tree shows."""
     if POOL in listing.root.directories:
         return "3"
-    if any(pool.path == submitter.name and POOL_MARKER in pool.files for pool in listing.pools):
+    own = next((pool for pool in listing.pools if pool.path == submitter.name), None)
+    if own is not None and own.problem:
+        return unlisted(own.path, own.problem)
+    if own is not None and POOL_MARKER in own.files:
         return "2"
     return "1" if listing.code else "none"
 
@@ -102,7 +112,7 @@ def system_facts(system: discovery.SystemDirectory, workloads: Iterable[FactMode
     sheet.put("division", system.division)
     sheet.put("name", clean(system.name))
     problem = next((o.detail for o in system.obstacles if o.kind == UNLISTED and o.path == system.path), "")
-    missing = _unlisted(path, problem) if problem else None
+    missing = unlisted(path, problem) if problem else None
     stamped = sum(1 for leaf in system.misplaced if leaf.rpartition("/")[0] == system.path)
     sheet.put("num_categories", missing or len(system.families) + stamped)
     categories = [
@@ -141,7 +151,10 @@ def workload_facts(root: Root, workload: discovery.WorkloadDirectory, *, live: b
     sheet.put("name", clean(workload.name))
     sheet.put("live", live)
     sheet.put("misplaced", len(workload.misplaced))
-    missing = _unlisted(_problem_path(workload), workload.problem) if workload.problem else None
+    missing = unlisted(_problem_path(workload), workload.problem) if workload.problem else None
+    leaves = [reader for readers in levels.values() for reader in readers]
+    others = len(workload.misplaced) + sum(len(level.strays) for level in workload.levels)
+    sheet.put("held", missing or sum(not reader.leaf.stub for reader in leaves) + others)
     training = workload.family == layout.TRAINING
     phases = [
         facts.Phase(name=command, there=command in workload.commands, cause=f"file:{path}/{command}")
@@ -160,8 +173,7 @@ def workload_facts(root: Root, workload: discovery.WorkloadDirectory, *, live: b
     _put_pauses(sheet, workload, levels.get(layout.RUN, []))
     logs = [f"{level.path}/dlio.log" for level in workload.levels if "dlio.log" in level.files]
     sheet.put("stray_logs", [clean(log) for log in logs])
-    leaves = [reader.facts() for readers in levels.values() for reader in readers]
-    return sheet.build(facts.WorkloadResults, path, leaves)
+    return sheet.build(facts.WorkloadResults, path, [reader.facts() for reader in leaves])
 
 
 def _problem_path(workload: discovery.WorkloadDirectory) -> str:
@@ -266,7 +278,7 @@ class _LeafReader:
         self.path = clean(leaf.path)
         self.expected = layout.metadata_name(leaf.name, family)
         moved = layout.metadata_name(leaf.rest.rpartition("/")[2], family)
-        if moved in leaf.in_rest:  # then the other half has none
+        if leaf.rest and moved in leaf.files:  # of two halves only one has metadata
             self.expected = moved
         # What readers open is there, whatever it is: they tell by themselves that it is no file.
         self._names = {*leaf.files, *(name for name in leaf.directories if name.endswith(".json"))}
@@ -333,7 +345,7 @@ class _LeafReader:
 
     def facts(self) -> facts.RunLeaf:
         leaf, sheet = self.leaf, _Sheet(self.path)
-        missing = _unlisted(self.path, leaf.problem) if leaf.problem else None
+        missing = unlisted(self.path, leaf.problem) if leaf.problem else None
         sheet.put("name", clean(leaf.name))
         sheet.put("family", self.family)
         sheet.put("command", clean(leaf.command))
@@ -347,6 +359,8 @@ class _LeafReader:
         found = [pattern for pattern in patterns if self._holds(pattern)]
         sheet.put("content", missing or found)
         sheet.put("content_causes", missing or [c for p in patterns if p not in found for c in self._causes(p)])
+        outputs, statistics = ({n.removesuffix(s) for n in self._names if n.endswith(s)} for s in _OF_A_RANK)
+        sheet.put("rank_files", missing or sum(name.isdecimal() for name in outputs & statistics))
         configuration = leaf.configuration
         sheet.put("has_configuration", missing or configuration is not None)
         sheet.put("configuration_path", f"{self.path}/{layout.DLIO_CONFIG_DIR}")
@@ -375,6 +389,7 @@ class _LeafReader:
         put(sheet, "benchmark_type", missing or kind)
         put(sheet, "recorded_command", missing or self._recorded_command)
         sheet.put("command_cause", foreign_command(self.path))
+        put(sheet, "processes", missing or self.metadata.int("/args/num_processes", "/num_processes"))
         names = mapped(missing or credentials_of(self.metadata), _first_names)
         put(sheet, "credentials", names)
         put(sheet, "skipped_probes", missing or self._skipped_probes())
@@ -407,6 +422,7 @@ class _LeafReader:
 
 
 _CONFIGURATION = (layout.CONFIG, f"{layout.DLIO_CONFIG_DIR}/hydra.yaml", layout.OVERRIDES)
+_OF_A_RANK = ("_output.json", "_per_epoch_stats.json")
 _MAX_LISTED = 50
 
 
@@ -419,10 +435,6 @@ class _Sheet(FactSheet):
 
     def put(self, name: str, value: Any, source: Source | None = None) -> None:
         super().put(name, value, source or self._here)
-
-
-def _unlisted(path: str, problem: str) -> Absence:
-    return Absence(f"{UNLISTED}:{path}", Reason.UNREADABLE, path, detail=problem)
 
 
 def _moment(found: Found[Any]) -> Moment:
@@ -447,6 +459,9 @@ def _obstacles(obstacles: Iterable[discovery.Obstacle]) -> list[facts.Obstacle]:
                 listed=obstacle.kind != UNLISTED,
                 names=_listed(obstacle.names),
                 count=len(obstacle.names),
+                submission=any(
+                    name.lower() in layout.DIVISIONS for name in ([obstacle.path] if obstacle.path else obstacle.names)
+                ),
                 in_leaf=obstacle.in_leaf,
                 detail=clean(obstacle.detail),
                 cause=f"{UNLISTED}:{clean(obstacle.path)}",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from training_trees import TrainingTree
 from trees import IMAGE, combined, point
 
 from mlpstorage.results import manifest
@@ -527,9 +528,10 @@ def test_a_pool_that_cannot_be_listed_is_no_proof_of_absence(layout3: Path, monk
         return real(self, relative)
 
     monkeypatch.setattr(LocalRoot, "survey", refuse)
-    found = findings(layout3)
-    assert {f.rule for f in found} == {"CHECK-01"}
-    assert all(f.outcome == "undetermined" and f.severity == "error" and f.path == "code-images" for f in found)
+    report = check(layout3, Options())
+    assert [f.path for f in report.findings if f.rule == "TREE-01"] == ["code-images"]
+    assert not any(f.rule.startswith("CHECK-") for f in report.findings), "told once"
+    assert any("CHECK-01" in ids for ids in report.open_rules.values()), "and the submission is not ready"
 
 
 def test_hostile_names_in_pools_are_harmless(layout3: Path) -> None:
@@ -553,3 +555,14 @@ def test_nothing_is_written_into_the_tree(layout3: Path) -> None:
     before = state()
     findings(layout3)
     assert state() == before
+
+
+def test_leaves_without_a_pointer_are_one_finding(tmp_path: Path) -> None:
+    """Rule 3.6.1 compares what they point to; that they point to nothing is CHECK-01's, or legal in the old layout."""
+    tree = TrainingTree(tmp_path).build()
+    for run in tree.runs:
+        run.edit("metadata", {"/args/_validated_pool_hash": IMAGE})
+    point(tmp_path, tree.runs[0].path)
+    (tree.runs[0].path / ".mlps-code-image").unlink()
+    found = [f for f in check(tmp_path, Options()).findings if "3.6.1" in (f.rule, *f.opens) or f.rule == "CHECK-01"]
+    assert [(f.rule, f.clause, len(f.paths)) for f in found] == [("CHECK-01", "pointer", 8)]

@@ -112,6 +112,21 @@ def test_either_half_can_be_asked_for(tmp_path: Path, asked_for: str) -> None:
     assert ("LEAF-02", "20260701_120000") in told
 
 
+@pytest.mark.parametrize("named_after", ["20260701_120000", "20260701_120001"])
+def test_a_split_run_is_one_finding_whichever_half_its_metadata_is_named_after(
+    tmp_path: Path, named_after: str
+) -> None:
+    tree = TrainingTree(tmp_path).build()
+    run = tree.runs[2]
+    rest = run.path.with_name("20260701_120001")
+    rest.mkdir()
+    (run.path / "training_run.stdout.log").rename(rest / "training_run.stdout.log")
+    run.edit("metadata", {"/run_datetime": named_after})
+    run.file("metadata").rename(run.path / f"training_{named_after}_metadata.json")
+    told = [f.rule for f in check(tmp_path, Options()).findings if f.rule in ("1.1", "LEAF-01", "LEAF-02", "2.1.19")]
+    assert told == ["LEAF-02"]
+
+
 def test_a_comparison_takes_the_halves_for_one_run(tmp_path: Path) -> None:
     tree = TrainingTree(tmp_path).build()
     leaf = tree.runs[2].path

@@ -141,6 +141,7 @@ def test_waivers_of_their_own_submitter_are_not_too_broad(
         ("3.0", "3.0", False),
         ("3.0", "4.0-draft", True),
         ("4.0-draft", "4.0-draft", False),
+        ("", "4.0-draft", False),
     ],
 )
 def test_until_names_the_last_day_or_the_last_edition(tmp_path: Path, until: str, edition: str, expired: bool) -> None:
@@ -247,3 +248,17 @@ def test_a_file_that_cannot_be_read_is_named_whole(tmp_path: Path, capsys: pytes
     assert said[0] == f"submission-checker: --waivers {missing}: it cannot be read: no such file or directory\n"
     assert said[1] == f"submission-checker: --waivers {latin}: it cannot be read: it is not UTF-8 text\n"
     assert said[2].startswith(f"submission-checker: --waivers {broken}:3: not YAML: ")
+
+
+@pytest.mark.parametrize("style", ["text", "junit", "json", "html", "markdown", "sarif", "csv", "jsonl"])
+def test_a_ruling_without_an_end_holds(
+    spoilt: Tree, tmp_path: Path, style: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(f"waivers:\n  - {{rule: 4.6.1, path: {WORKLOAD}, reason: ruled on}}\n")
+    main([str(spoilt.root), "--waivers", str(path), "--format", style])
+    out = capsys.readouterr().out
+    assert "ruled on" in out
+    assert "until :" not in out
+    if style == "json":
+        assert of(json.loads(out), "4.6.1")[0]["waived"] == {"reason": "ruled on", "until": ""}

@@ -190,3 +190,15 @@ def test_a_launch_is_warned_and_not_refused(edition: str, names: list[str], warn
     assert decision.allowed
     assert ("1.2" in {finding.rule for finding in decision.remarks}) is warned
     assert "1" in SECTIONS
+
+
+@pytest.mark.parametrize("params", [["-x S3DLIO_H2C=1"], "-x S3DLIO_H2C=1", ["-x", "S3DLIO_H2C=1", 7]])
+def test_a_variable_among_the_arguments_for_mpi(tree: Path, params: object) -> None:
+    without_variables(tree)
+    (path,) = tree.rglob("*_metadata.json")
+    data = json.loads(path.read_text())
+    data["args"]["mpi_params"] = params
+    path.write_text(json.dumps(data))
+    ((clause, severity, message),) = told(tree, "4.0-draft")
+    assert (clause, severity) == ("passed", "error")
+    assert "S3DLIO_H2C" in message

@@ -336,3 +336,12 @@ def test_a_leaf_that_says_nothing_hides_no_other_one_and_is_no_pass(tmp_path: Pa
     data["system_under_test"]["clients"][0]["chassis"]["memory_capacity"] = 100
     tree.write_description(data)
     assert ("2.1.9", "memory", "error", "fast-1.yaml") in found(check(tree.root, Options()))
+
+
+@pytest.mark.parametrize("edition", ["3.0", "4.0-draft"])
+def test_no_systems_directory_is_one_finding(tmp_path: Path, edition: str) -> None:
+    tree = combined(tmp_path)
+    before = {(f.rule, f.clause) for f in check(tmp_path, Options(edition=edition)).findings}
+    shutil.rmtree(tree.description.parent)
+    found = {(f.rule, f.clause) for f in check(tmp_path, Options(edition=edition)).findings}
+    assert found - before == {("2.1.5", "systems")}

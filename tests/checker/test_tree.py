@@ -505,3 +505,75 @@ def test_a_lone_leaf_is_judged_by_the_rules_on_its_files(tmp_path: Path) -> None
     tree.leaves[0].path.rename(away)
     (away / "dlio.log").unlink()
     assert judged(away) == [("2.1.25", "error", away.name)]
+
+
+EMPTIED = {
+    "a category without anything": ("kv_cache", "kv_cache"),
+    "a model without a command": ("kv_cache/llama3.1-8b", "kv_cache/llama3.1-8b"),
+    "a command without a leaf": ("kv_cache/llama3.1-8b/run", "kv_cache/llama3.1-8b"),
+    "a stub alone": ("kv_cache/llama3.1-8b/run/20260701_100000", "kv_cache/llama3.1-8b"),
+    "an engine without an index": ("vector_database/milvus", "vector_database"),
+    "an index without a command": ("vector_database/milvus/DISKANN", "vector_database/milvus/DISKANN"),
+    "a phase without a leaf": ("vector_database/milvus/DISKANN/run", "vector_database/milvus/DISKANN"),
+}
+
+
+@pytest.mark.parametrize("name", EMPTIED)
+@pytest.mark.parametrize("division", ["closed", "open"])
+def test_an_empty_place_of_results_is_an_error(tmp_path: Path, division: str, name: str) -> None:
+    left, told = EMPTIED[name]
+    tree = combined(tmp_path / "tree", division=division)
+    system = tree.workload.parents[1].relative_to(tree.root)
+    (tree.root / system / left).mkdir(parents=True)
+    errors = [item for item in judged(tree.root) if item[1] == "error"]
+    assert errors == [("2.1.10", "error", f"{system}/{told}")]
+
+
+def test_code_beside_kv_cache_models_is_legal_in_open(tmp_path: Path) -> None:
+    tree = combined(tmp_path / "tree", division="open")
+    (tree.workload.parents[1] / "kv_cache").mkdir()
+    (tree.workload.parents[1] / "kv_cache/code").mkdir()
+    assert [item[0] for item in judged(tree.root)] == []
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22e\nsize 12345\n"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{LEAF}/summary.json",
+        f"{LEAF}/checkpointing_20260701_100000_metadata.json",
+        f"{LEAF}/dlio_config/config.yaml",
+        "closed/acme/systems/fast-1.yaml",
+    ],
+)
+@pytest.mark.parametrize("edition", ["3.0", "4.0-draft"])
+def test_a_large_file_pointer_is_a_present_file_without_content(tmp_path: Path, edition: str, path: str) -> None:
+    tree = combined(tmp_path / "tree")
+    before = {f.fingerprint for f in check(tree.root, Options(edition=edition)).findings}
+    (tree.root / path).write_text(POINTER)
+    new = [f for f in check(tree.root, Options(edition=edition)).findings if f.fingerprint not in before]
+    assert [(f.severity.value, f.outcome, f.path) for f in new] == [("warning", "undetermined", path)]
+    assert "it is a Git LFS pointer, not the file itself" in new[0].message
+    assert "git lfs pull" in new[0].remedy
+
+
+@pytest.mark.parametrize("name", ["7_output.json", "7_per_epoch_stats.json"])
+def test_a_rank_without_its_files_is_noted(tmp_path: Path, name: str) -> None:
+    tree = combined(tmp_path / "tree")
+    leaf = tree.leaves[0].path
+    for rank in range(1, 8):
+        for kind in ("output", "per_epoch_stats"):
+            shutil.copyfile(leaf / f"0_{kind}.json", leaf / f"{rank}_{kind}.json")
+    assert "2.1.25" not in {item[0] for item in judged(tree.root, infos=True)}
+    (leaf / name).unlink()
+    assert ("2.1.25", "info", LEAF) in judged(tree.root, infos=True)
+
+
+def test_an_image_whose_record_is_empty_is_one_finding(tmp_path: Path) -> None:
+    tree = combined(tmp_path / "tree")
+    (record,) = tree.root.glob("code-images/*/.code-hash.json")
+    record.write_text("{}")
+    found = [f for f in check(tree.root, Options()).findings if f.rule == "CHECK-02"]
+    assert [(f.clause, f.severity.value) for f in found] == [("stated", "error")]

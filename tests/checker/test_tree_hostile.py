@@ -16,8 +16,10 @@ from training_trees import RUNS, TrainingTree
 from trees import cases_directory, combined, pair, unix_socket
 from vector_database_trees import complete
 
+from mlpstorage.results.files import Content
 from mlpstorage.results.roots.local import LocalRoot
 from submission_checker import discovery
+from submission_checker.cli import Exit, exit_code
 from submission_checker.report import CheckReport
 from submission_checker.scan import Options, check
 
@@ -60,6 +62,14 @@ def test_what_is_no_directory_and_no_file_is_one_finding(tmp_path: Path, kind: s
     assert findings(check(tree.root, Options())) - before == {("TREE-01", level)}
 
 
+@pytest.mark.parametrize(("link", "severity"), [("closed/globex", "error"), ("open", "error"), ("latest", "warning")])
+def test_a_submission_behind_a_link_is_no_success(tmp_path: Path, link: str, severity: str) -> None:
+    tree = combined(tmp_path / "tree")
+    (tree.root / link).symlink_to(tree.root / "closed/acme")
+    told = [(f.rule, f.severity.value) for f in check(tree.root, Options()).findings if f.severity.value != "info"]
+    assert told == [("TREE-01", severity)]
+
+
 @pytest.mark.parametrize("kind", SPECIAL)
 def test_in_a_leaf_they_are_a_finding_and_with_a_dot_nothing(tmp_path: Path, kind: str) -> None:
     tree = combined(tmp_path / "tree")
@@ -85,25 +95,34 @@ def test_a_linked_level_is_not_followed_and_not_silent(tmp_path: Path, level: st
     assert ("TREE-01", level.rpartition("/")[0]) in findings(report)
 
 
-@pytest.mark.parametrize("level", [*LEVELS, f"{LEVELS[-1]}/20260701_100000"])
-def test_a_directory_that_cannot_be_listed_is_one_finding(
-    tmp_path: Path, level: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    survey = LocalRoot.survey
+LOCKED = [*LEVELS, f"{LEVELS[-1]}/20260701_100000", "closed/acme/systems", "acme"]
 
-    def locked(self: object, relative: str) -> tuple[Sequence[str], Sequence[str], Sequence[tuple[str, str]]]:
+
+@pytest.mark.parametrize("edition", ["3.0-as-published", "3.0", "4.0-draft"])
+@pytest.mark.parametrize("level", LOCKED)
+def test_a_directory_that_cannot_be_listed_is_one_finding(
+    tmp_path: Path, level: str, edition: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = combined(tmp_path / "tree")
+    (tree.root / "code-images").rename(tree.root / "acme")
+    before = findings(check(tree.root, Options(edition=edition)))
+    survey, read = LocalRoot.survey, LocalRoot.read
+
+    def locked(self: LocalRoot, relative: str) -> tuple[Sequence[str], Sequence[str], Sequence[tuple[str, str]]]:
         if relative == level:
             raise PermissionError(13, "Permission denied")
-        return survey(self, relative)  # type: ignore[arg-type]
+        return survey(self, relative)
+
+    def refused(self: LocalRoot, relative: str, limit: int, *, head: bool = False) -> Content:
+        below = relative.startswith(f"{level}/")
+        return Content("refused", detail="Permission denied") if below else read(self, relative, limit, head=head)
 
     monkeypatch.setattr(LocalRoot, "survey", locked)  # root may read everything, so a mode alone locks nothing
-    tree = combined(tmp_path / "tree")
-    report = check(tree.root, Options())
-    found = {
-        (rule, path) for rule, path in findings(report) if rule.startswith(("2.1.1", "2.1.2", "2.1.5", "4.", "TREE"))
-    }
-    assert found == {("TREE-01", level)}
+    monkeypatch.setattr(LocalRoot, "read", refused)
+    report = check(tree.root, Options(edition=edition))
+    assert findings(report) - before == {("TREE-01", level)}
     assert report.unreadable == [f"{level}: Permission denied"]
+    assert exit_code(report, "error") == (Exit.VIOLATIONS if report.severities["error"] else Exit.NOT_CHECKED)
 
 
 NAMES = [b"\x1b[31mred", b"a\nb", b"\xe2\x80\xaegnp", b"\xff\xfe", b"::error::x", b"=1+1", b"<b>", b" ", b"a" * 255]

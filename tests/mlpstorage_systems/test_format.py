@@ -124,6 +124,14 @@ FIELDS: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
         {"clients/0/operating_system/version": 9.4},
         [("fields", "clients[0]", "is 9.4, no text: put it in quotes: '9.4'")],
     ),
+    "zero for a count": (
+        {"clients/0/quantity": 0},
+        [("fields", "clients[0]", "is 0: a whole number, 1 or more")],
+    ),
+    "a number for a name": (
+        {"clients/0/chassis/model_name": 1},
+        [("fields", "clients[0]", "is 1, no text: put it in quotes: '1'")],
+    ),
     "a truth value for a number": (
         {"clients/0/quantity": True},
         [("fields", "clients[0]", "is true: a whole number, 1 or more")],
@@ -194,7 +202,7 @@ FIELDS: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     ),
     "a secret is not quoted": (
         {"clients/0/environment": [{"name": "TOKEN", "value": 123456}]},
-        [("fields", "clients[0]", "a value of another type")],
+        [("fields", "clients[0]", "is a value of another type: text")],
     ),
 }  # fmt: skip
 
@@ -372,3 +380,12 @@ def test_a_file_of_many_faults_makes_no_endless_report(name: str) -> None:
 def test_more_values_than_any_description_has_are_refused() -> None:
     description = read("a: [" + "1," * 100_001 + "]")
     assert description.document.detail == "it has more than 100000 values"
+
+
+@pytest.mark.parametrize(
+    ("written", "advised"),
+    [("9.10", "'9.10'"), ("010", "'010'"), ("1_000", "'1_000'"), ("2026-07-01", "'2026-07-01'"), ("yes", "'yes'")],
+)
+def test_what_is_to_be_quoted_is_what_stands_in_the_file(written: str, advised: str) -> None:
+    text = yaml.safe_dump(good(), sort_keys=False).replace("version: '24.04'", f"version: {written}")
+    assert problems(text)[-1][2].endswith(f"is {written}, no text: put it in quotes: {advised}")

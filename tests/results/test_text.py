@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlpstorage.results.text import LONG, clean, clean_all
+from mlpstorage.results.text import LONG, clean, clean_all, shorten
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,11 @@ def test_of_many_texts_only_a_long_one_is_cut() -> None:
 
 def test_long_text_is_cut_and_says_so() -> None:
     assert clean("x" * (LONG + 1)).endswith(f"... ({LONG + 1} characters)")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0, "0"), (1, "1"), (0.0, "0.0"), (1.0, "1.0"), (True, "true"), (False, "false"), (None, "null"), ("0", "'0'")],
+)
+def test_a_raw_value_is_shown_by_its_type(value: object, shown: str) -> None:
+    assert shorten(value) == shown
