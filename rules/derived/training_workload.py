@@ -76,11 +76,11 @@ def role(position: int, count: int) -> str:
     """What the run at this position of a series is for; 'unassigned' where that cannot be told.
 
     The first run warms up, those after it are measured. Any six neighbours of a longer series may be the ones that
-    count: a run is measured only if it is so in each of these windows.
+    count: a run that is the first of some six may be the warm-up, and is measured in the others.
     """
     if position == 0 and count <= RUNS:
         return "warmup"
-    return "measured" if max(count - RUNS, 0) < position < RUNS else "unassigned"
+    return "measured" if position > max(count - RUNS, 0) else "unassigned"
 
 
 def pair_datasize(run: FactSheet, records: Sequence[TrainingDatasize]) -> TrainingDatasize | None:

@@ -271,7 +271,7 @@ class _RunReader:
         """The same of the launcher's words, which need not state it: the benchmark can be started without one."""
         commands = self.files.commands
         if isinstance(commands, list) and all(value(command) is None for command in commands):
-            detail = "the commands do not state ranks or slots"
+            detail = "the commands state no number of ranks, or not the slots of each host"
             at = self._commands_at
             self.sheet.put(name, self.files.not_recorded("launcher", at.pointer, at.path, detail))
         else:
@@ -444,15 +444,14 @@ class _RunReader:
         options = self.summary.mapping("/options")
         if isinstance(options, Absence):
             return options
-        states = [
-            self.summary.bool(f"/options/{name}/partial_failure")
-            for name in derived.option_names()
-            if name in options.value
-        ]
-        unknown = next((state for state in states if isinstance(state, Absence)), None)
+        states = {
+            name: self.summary.bool(f"/options/{name}/partial_failure") for name in options.value if "/" not in name
+        }
+        known = (states[name] for name in derived.option_names() if name in states)
+        unknown = next((state for state in known if isinstance(state, Absence)), None)
         if unknown is not None:
             return unknown
-        return Reading(any(isinstance(s, Reading) and s.value for s in states), options.source)
+        return Reading(any(isinstance(s, Reading) and s.value for s in states.values()), options.source)
 
     def _features(self, readers: list[OptionReader], options: list[KvCacheOption]) -> None:
         """Features of the benchmark that results or logs show, and whether a command asked for them."""

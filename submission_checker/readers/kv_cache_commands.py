@@ -64,7 +64,9 @@ class Command:
 
     @property
     def processes(self) -> int | None:
-        """The launcher's ``-n``; None where it is not there, or not a number."""
+        """The launcher's ``-n``; None where it is not there, or not a number. A wrapper without a launcher is one."""
+        if not self.direct and all(posixpath.basename(word).startswith("python") for word in self.launcher):
+            return 1
         text = dlio.parse_launch(_apart(self.launcher)).processes
         return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None
 

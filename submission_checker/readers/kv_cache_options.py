@@ -170,8 +170,8 @@ class OptionReader:
         return sorted({model for command in self.commands.values() if (model := command.value("model"))})
 
     def _seed_bases(self) -> None:
-        """Not known where no command states one: the benchmark can be started without its wrapper."""
-        if self.commands and not self._has(SEED_BASE):
+        """Not known of a benchmark that was started without its wrapper and without one."""
+        if self.commands and not self._has(SEED_BASE) and all(command.direct for command in self.commands.values()):
             at, detail = self._commands_at, f"the commands do not state --{SEED_BASE}"
             self.sheet.put("seed_bases", self.files.not_recorded(SEED_BASE, at.pointer, at.path, detail))
         else:

@@ -389,18 +389,11 @@ class _LeafReader:
         put(sheet, "benchmark_type", missing or kind)
         put(sheet, "recorded_command", missing or self._recorded_command)
         sheet.put("command_cause", foreign_command(self.path))
-        put(sheet, "processes", missing or self.metadata.int("/args/num_processes", "/num_processes"))
+        put(sheet, "processes", missing or _if_named(self.metadata.int(*_PROCESSES), "processes"))
         names = mapped(missing or credentials_of(self.metadata), _first_names)
         put(sheet, "credentials", names)
-        put(sheet, "skipped_probes", missing or self._skipped_probes())
-
-    def _skipped_probes(self) -> Found[list[str]]:
-        found = self.metadata.list("/skipped_probes")
-        if isinstance(found, Absence) and found.reason is Reason.KEY_ABSENT:
-            return Absence(
-                "not-recorded:skipped_probes", Reason.NOT_RECORDED, self.metadata.path, detail="the metadata names none"
-            )
-        return mapped(found, lambda probes: _first_names([clean(str(probe), 40) for probe in probes]))
+        probes = _if_named(self.metadata.list("/skipped_probes"), "skipped_probes")
+        put(sheet, "skipped_probes", missing or mapped(probes, _probe_names))
 
     def _holds(self, pattern: str) -> bool:
         if pattern.endswith("/"):
@@ -435,6 +428,21 @@ class _Sheet(FactSheet):
 
     def put(self, name: str, value: Any, source: Source | None = None) -> None:
         super().put(name, value, source or self._here)
+
+
+_PROCESSES = ("/args/num_processes", "/num_processes", "/args/num_accelerators", "/num_accelerators")
+"""Each simulated accelerator is a process."""
+
+
+def _if_named(found: Found[T], name: str) -> Found[T]:
+    """Not every tool records it: a key that is not there says nothing."""
+    if isinstance(found, Absence) and found.reason is Reason.KEY_ABSENT:
+        return Absence(f"not-recorded:{name}", Reason.NOT_RECORDED, found.path, detail="the metadata does not name it")
+    return found
+
+
+def _probe_names(probes: list[Any]) -> list[str]:
+    return _first_names([clean(str(probe), 40) for probe in probes])
 
 
 def _moment(found: Found[Any]) -> Moment:

@@ -16,7 +16,7 @@ from rules.facts.vector_database import Claim, VectorDatabaseRun, VectorDatabase
 from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
 from .common import leaf_file, mapped, put
-from .vector_database_files import LoadDocuments, best_of, claims, compared
+from .vector_database_files import COLLECTION_REQUESTS, LoadDocuments, best_of, claims, compared, with_requests
 from .vector_database_run import configs, fixed_parameters, overrides
 from .vector_database_run import read_run as read_run_leaf
 
@@ -141,16 +141,14 @@ class _WorkloadReader:
             load.path,
             "dimension",
             summary.int("/dimension"),
-            metadata.int("/dimension"),
-            metadata.int("/args/dimension"),
+            best_of(metadata.int("/dimension"), metadata.int("/args/dimension")),
             *(logged(value, "dimension") for value in log.dimensions or (0,)),
         )
         put(self.sheet, "load_dimension", _recorded(load, "load_dimension", dimension))
         self.sheet.put("load_dimension_claims", dimension_claims, here)
         indexes = (
             logged(log.index, "index type"),
-            metadata.text("/index_type"),
-            metadata.text("/args/index_type"),
+            best_of(metadata.text("/index_type"), metadata.text("/args/index_type")),
             summary.text("/index_type"),
             metadata.text("/vdb_index"),
         )
@@ -158,8 +156,7 @@ class _WorkloadReader:
         put(self.sheet, "load_index", _recorded(load, "load_index", index))
         metrics = (
             logged(log.metric, "metric"),
-            metadata.text("/metric_type"),
-            metadata.text("/args/metric_type"),
+            best_of(metadata.text("/metric_type"), metadata.text("/args/metric_type")),
         )
         metric, metric_claims = compared(load.path, "metric", *(mapped(found, str.upper) for found in metrics))
         if not metric_claims:  # of the configuration, which the command line may have changed
@@ -168,10 +165,9 @@ class _WorkloadReader:
         collection, collection_claims = compared(
             load.path,
             "collection",
-            logged(log.collection, "collection"),
-            metadata.text("/collection"),
-            metadata.text("/args/collection"),
-            metadata.text("/override_parameters/dataset.collection_name"),
+            *with_requests(
+                [logged(log.collection, "collection")], [metadata.text(pointer) for pointer in COLLECTION_REQUESTS]
+            ),
         )
         put(self.sheet, "load_collection", _recorded(load, "load_collection", collection))
         self.sheet.put("build_claims", index_claims + metric_claims + collection_claims, here)
@@ -277,8 +273,7 @@ def _declared(load: LoadDocuments) -> tuple[Found[int], list[Claim]]:
         load.path,
         "declared vectors",
         load.summary.int("/num_vectors"),
-        metadata.int("/num_vectors"),
-        metadata.int("/args/num_vectors"),
+        best_of(metadata.int("/num_vectors"), metadata.int("/args/num_vectors")),
     )
 
 

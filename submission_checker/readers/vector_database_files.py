@@ -245,6 +245,18 @@ def claims(path: str, name: str, stated: Sequence[tuple[str, str]]) -> list[Clai
     ]
 
 
+COLLECTION_REQUESTS = ("/collection", "/args/collection", "/override_parameters/dataset.collection_name")
+"""Where the metadata says which collection was asked for."""
+
+
+def with_requests(observed: list[Found[str]], requests: list[Found[str]]) -> list[Found[str]]:
+    """The sources to compare. What was asked for in two ways is for the tool to resolve, and no evidence then."""
+    said = {found.value for found in requests if isinstance(found, Reading) and found.value != ""}
+    if len(said) <= 1:
+        return [*observed, *requests]
+    return observed if any(isinstance(found, Reading) for found in observed) else requests[:1]
+
+
 def compared(path: str, name: str, *found: Found[T]) -> tuple[Found[T], list[Claim]]:
     """What the first source says, and what each of them does. Where they differ, nothing rests on it: it is absent."""
     stated = [item for item in found if isinstance(item, Reading) and item.value != ""]

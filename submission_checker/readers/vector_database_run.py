@@ -19,7 +19,7 @@ from ..leaf import Leaf
 from .checkpointing import division_of
 from .code_pointer import hash_of
 from .common import as_api, leaf_file, mapped, put, put_location, stated_path
-from .vector_database_files import RunDocuments, best_of, claims, compared
+from .vector_database_files import COLLECTION_REQUESTS, RunDocuments, best_of, claims, compared, with_requests
 
 METRICS = ("throughput_qps", "mean_latency_ms", "p95_latency_ms", "p99_latency_ms", "p999_latency_ms")
 """Numbers that a run reports (5.3.4), by their key in summary.json and in the benchmark's statistics."""
@@ -192,11 +192,10 @@ class _RunReader:
         collection, collection_claims = compared(
             self.path,
             "collection",
-            self._of_log(log.collection, "COLLECTION INFORMATION"),
-            config.text("/collection_name"),
-            metadata.text("/collection"),
-            metadata.text("/args/collection"),
-            metadata.text("/override_parameters/dataset.collection_name"),
+            *with_requests(
+                [self._of_log(log.collection, "COLLECTION INFORMATION"), config.text("/collection_name")],
+                [metadata.text(pointer) for pointer in COLLECTION_REQUESTS],
+            ),
         )
         self._put("collection", self._recorded("collection", collection))
         metrics = (
@@ -221,8 +220,7 @@ class _RunReader:
             "dimension of the queries",
             self._of_log(log.query_dimension, "line 'Generating ... query vectors'"),
             config.int("/vector_dim"),
-            metadata.int("/vector_dim"),
-            metadata.int("/args/vector_dim"),
+            best_of(metadata.int("/vector_dim"), metadata.int("/args/vector_dim")),
         )
         dimension, dimension_claims = compared(self.path, "dimension", stated, *logged_dimensions)
         if not dimension_claims:

@@ -392,6 +392,7 @@ ONE_RANK: dict[str, tuple[Spoil, Expected]] = {
         summary({"/trial_failures": {"3": [{"trial": 1, "exit_code": 137, "stderr_log": "x"}]}}),
         [("X6.2", "failed", "error")],
     ),
+    "wrapper without a seed base": (reworded((" --seed-base 42", "")), [("6.3.2.1", "seed_base", "error")] * 3),
     "partial failure without one": (
         lambda leaf: leaf.summarise(2, partial_failure=True),
         [("X6.2", "record", "error"), ("X6.2", "whole", "error")],
@@ -599,6 +600,15 @@ OPEN: dict[str, tuple[Spoil, Expected]] = {
             (r"^mpirun .*?(/home\S*/python3)", r"\1"),
             ("mlperf_wrapper.py --rank-output-base", "kv-cache.py --output"),
             (" --rank-cache-base [^ ]+ --seed-base 42", ""),
+        ),
+        [],
+    ),
+    "a failed Option beyond the three": (
+        summary(
+            {
+                "/options/4": {"partial_failure": True, "missing_files": ["option_4/trial_0/rank_0"]},
+                "/partial_failure": True,
+            }
         ),
         [],
     ),

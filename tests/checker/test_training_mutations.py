@@ -392,7 +392,7 @@ def other_accelerator(tree: TrainingTree) -> None:
         (lambda tree: tree.add_run("20260701_160000"), 0, ["warmup"]),
         (lambda tree: tree.add_run("20260701_160000"), 1, ["warmup"]),
         (lambda tree: tree.add_run("20260701_160000"), 2, ["minimum"]),
-        (lambda tree: tree.add_run("20260701_160000"), 6, ["warmup"]),
+        (lambda tree: tree.add_run("20260701_160000"), 6, ["minimum"]),
         (lambda tree: shutil.rmtree(tree.runs[5].path), 0, ["warmup"]),
         (lambda tree: shutil.rmtree(tree.runs[5].path), 1, ["minimum"]),
         (other_accelerator, 0, ["warmup"]),
@@ -855,6 +855,14 @@ def test_a_utilisation_beside_its_bounds_is_told_from_them(tree: TrainingTree, s
     messages = [f.message for f in judged(tree) if f.clause == "throughput"]
     assert len(messages) == 6
     assert all(shown in message for message in messages), messages[0]
+
+
+def test_a_verdict_without_a_target_may_be_that_of_an_early_template(tmp_path: Path) -> None:
+    tree = TrainingTree(tmp_path, model="retinanet", files=8369985, au=87.0).build()
+    edit("config", {"/workload/metric": DELETE})(tree)
+    edit("metadata", {"/parameters/metric": DELETE})(tree)
+    edit("summary", {"/metric/train_au_meet_expectation": "fail"})(tree)
+    assert findings(tree) == []
 
 
 def test_phases_that_were_made_after_the_runs_are_noted(tree: TrainingTree) -> None:

@@ -308,6 +308,11 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
         edit("metadata", {"/override_parameters": {"database.host": "10.0.0.1"}}), {"5.6.4 error": 1}),
     "free parameters overridden": (
         edit("metadata", {"/override_parameters": {"index.index_type": "DISKANN", "index.max_degree": 32}}), {}),
+    "collection overridden": (
+        edit("metadata", {
+            "/override_parameters": {"dataset.collection_name": "bench_1m"}, "/args/collection": "default_c",
+            "/collection": "default_c"}), {}),
+    "argument beside what it became": (edit("metadata", {"/args/vector_dim": 512, "/vector_dim": 1536}), {}),
     "sweep": (edit("metadata", {"/benchmark_mode": "sweep"}), {"5.6.4 error": 1}),
     "overrides of the load": (
         edit_load("metadata", {"/override_parameters": {"database.host": "10.0.0.1", "dataset.seed": 7}}),
@@ -374,8 +379,8 @@ DIFFERING: dict[str, tuple[Spoil, tuple[str, str], tuple[str, str]]] = {
         edit_load("metadata", {"/metric_type": "L2"}),
         ("5.2.2", "load_agreed"), (LOAD_LOG + " says COSINE", "metadata.json#/metric_type says L2")),
     "collection of the load": (
-        edit_load("metadata", {"/collection": "bench_s1"}),
-        ("5.2.2", "load_agreed"), (LOAD_LOG, "metadata.json#/collection says bench_s1")),
+        edit_load("metadata", {"/collection": "bench_s1", "/args/collection": "bench_s1"}),
+        ("5.2.2", "load_agreed"), (LOAD_LOG, "collection says bench_s1")),
     "collection of a run": (
         edit("config.json", {"/collection_name": "bench_s1"}),
         ("5.2.2", "agreed"), (RUN_LOG, "config.json#/collection_name says bench_s1")),
@@ -566,10 +571,10 @@ def recalls(tree: Tree, *values: float) -> list[str]:
     return sorted(f.message for f in notes)
 
 
-def test_recall_is_shown_with_the_digits_that_matter(tmp_path: Path) -> None:
+def test_recall_is_shown_as_it_was_recorded(tmp_path: Path) -> None:
     tree = complete(tmp_path / "t")
     (bound,) = recalls(tree, *[0.209675] * 5)
-    assert bound.startswith("recall of the runs: 0.2097 to 0.2097.")
+    assert bound.startswith("recall of the runs: 0.209675 to 0.209675.")
     bound, spread = recalls(tree, 0.58, 0.52, 0.52, 0.52, 0.52)
     assert bound.startswith("recall of the runs: 0.52 to 0.58.")
     assert spread == "the recall of the runs differs by 0.06, more than 0.05: 0.52 to 0.58"
