@@ -41,6 +41,9 @@ CLOSED_PIPE = 128 + 13
 def main(arguments: list[str] | None = None) -> int:
     """Entry point. Returns the exit code; see ``mlpstorage checkpointing run --help`` for its meaning."""
     started = datetime.now()  # first of all: an invocation's time counts from here (rules 2.1.24, 4.7.1)
+    if sys.stdout is None:
+        print("mlpstorage: there is no standard output to answer on", file=sys.stderr)
+        return CANNOT
     try:
         try:
             return _main(arguments, started)

@@ -117,6 +117,13 @@ class WorkloadDirectory:
         """Why it, or the directory of a command, could not be listed."""
         return self.own_problem or next((level.problem for level in self.levels if level.problem), "")
 
+    @property
+    def lost(self) -> str:
+        """The directory that could not be listed: a leaf's, that of a command, or its own."""
+        levels = [level.path for level in self.levels if level.problem]
+        leaves = [leaf.path for level in self.levels for leaf in level.leaves if leaf.problem]
+        return next(iter(leaves + levels), self.path)
+
 
 @dataclass(slots=True)
 class FamilyDirectory:
@@ -416,7 +423,8 @@ class _Walker:
             code |= LEGACY in listed.directories
             found = list(self.workloads(family, listed, division.lower(), path, misplaced, obstacles))
             problem = next((o.detail for o in obstacles[known:] if o.kind == UNLISTED), listed.problem)
-            held = len(found) + len(misplaced) - others
+            # In a part below the family only the part was gone into; that there is more is known.
+            held = len(listed.visible) if len(self._scope) > len(LEVELS) else len(found) + len(misplaced) - others
             families.append(FamilyDirectory(directory, below, family, held, problem))
             code |= any(LEGACY in workload.commands for workload in found)
             workloads.extend(found)

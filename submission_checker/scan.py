@@ -273,7 +273,8 @@ def _leaf_in_tree(root: Root, path: str) -> tuple[Leaf, str, Found[str]]:
     leaf = lone_leaf(root, path)
     parts = path.split("/")
     if len(parts) == 1:
-        return leaf, family_of_leaf(leaf), NO_DESCRIPTION
+        family = family_of_leaf(leaf)
+        return replace(leaf, command=tree.recorded_command(root, leaf, family)), family, NO_DESCRIPTION
     division, submitter, _, system = parts[0].lower(), *parts[1:4]
     family, below = parts[4], parts[5:-1]
     command = below.pop() if layout.COMMAND in layout.FAMILY_LEVELS[family] else layout.RUN
@@ -288,7 +289,9 @@ def _workloads(
 ) -> Iterator[FactModel]:
     for directory in directories:
         if directory.unlisted:
-            part.remarks.append(f"{clean(directory.path)}: not judged as a whole, for a leaf could not be listed")
+            part.remarks.append(
+                f"{clean(directory.path)}: not judged as a whole, for {clean(directory.lost)} cannot be listed"
+            )
             continue
         if directory.family not in options.families:
             part.remarks.append(f"{clean(directory.path)}: results of this family are not judged yet")

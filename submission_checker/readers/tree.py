@@ -182,6 +182,15 @@ def _problem_path(workload: discovery.WorkloadDirectory) -> str:
     return clean(workload.path if workload.own_problem else below)
 
 
+def recorded_command(root: Root, leaf: Leaf, family: str) -> str:
+    """What a leaf outside any tree was made by, as its metadata says; else a run."""
+    found = _LeafReader(root, leaf, family).command
+    levels = layout.FAMILY_LEVELS[family]
+    if layout.COMMAND in levels and isinstance(found, Reading) and found.value in layout.COMMANDS:
+        return found.value
+    return leaf.command
+
+
 def leaf_facts(root: Root, leaf: Leaf, family: str) -> facts.RunLeaf:
     """One leaf by itself."""
     return _LeafReader(root, leaf, family).facts()
@@ -310,11 +319,11 @@ class _LeafReader:
         """A checkpointing leaf that holds a sizing: the family has no level of commands to keep them apart."""
         if self.family != layout.CHECKPOINTING:
             return False
-        command = self._recorded_command
+        command = self.command
         return isinstance(command, Reading) and command.value == layout.COMMANDS[0]
 
     @cached_property
-    def _recorded_command(self) -> Found[str]:
+    def command(self) -> Found[str]:
         found = self.metadata.text("/command", "/args/command")
         return found.map(str.lower) if isinstance(found, Reading) else found
 
@@ -387,7 +396,7 @@ class _LeafReader:
         if isinstance(kind, Reading):
             kind = kind.map(lambda name: discovery.family_named(name) or name)
         put(sheet, "benchmark_type", missing or kind)
-        put(sheet, "recorded_command", missing or self._recorded_command)
+        put(sheet, "recorded_command", missing or self.command)
         sheet.put("command_cause", foreign_command(self.path))
         put(sheet, "processes", missing or _if_named(self.metadata.int(*_PROCESSES), "processes"))
         names = mapped(missing or credentials_of(self.metadata), _first_names)

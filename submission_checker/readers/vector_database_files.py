@@ -217,7 +217,7 @@ def best_of(*found: Found[T], strict: bool = False) -> Found[T]:
     absences = [candidate for candidate in found if isinstance(candidate, Absence)]
     for reasons in (
         {Reason.INVALID},
-        {Reason.PLACEHOLDER, Reason.UNREADABLE},
+        {Reason.PLACEHOLDER, Reason.POINTER, Reason.UNREADABLE},
         {Reason.KEY_ABSENT},
     ):
         for absence in absences:

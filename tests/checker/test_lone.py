@@ -11,6 +11,7 @@ import pytest
 import training_trees
 import vector_database_trees
 
+from mlpstorage.results.roots.local import LocalRoot
 from submission_checker.discovery import NothingToCheckError
 from submission_checker.scan import Options, check
 
@@ -60,6 +61,33 @@ def test_a_workload_directory_is_judged_as_what_its_leaves_are(tmp_path: Path, b
 def test_runs_without_what_lies_beside_them_are_refused(tmp_path: Path, build: Build, section: str) -> None:
     away = Path(shutil.move(build(tmp_path / "t") / "run", tmp_path / "run"))
     with pytest.raises(NothingToCheckError, match="name the directory above, which holds run/, or one run"):
+        check(away, Options())
+
+
+@pytest.mark.parametrize(
+    ("build", "command"),
+    [(_training, "datasize"), (_training, "datagen"), (_training, "run"), (_vector_database, "run")],
+)
+def test_a_leaf_of_any_command_is_judged_as_such(tmp_path: Path, build: Build, command: str) -> None:
+    (leaf, *_) = sorted((build(tmp_path / "t") / command).iterdir())
+    away = Path(shutil.move(leaf, tmp_path / leaf.name))
+    report = check(away, Options())
+    assert report.faults == []
+    assert [(f.rule, f.message) for f in report.findings if f.severity.value == "error"] == []
+
+
+def test_a_directory_that_cannot_be_listed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workload = _training(tmp_path / "t")
+    away = Path(shutil.move(workload, tmp_path / "unet3d"))
+    real = LocalRoot.survey
+
+    def locked(root: LocalRoot, path: str) -> object:
+        if path.endswith("run/20260701_120000"):
+            raise PermissionError(13, "Permission denied", path)
+        return real(root, path)
+
+    monkeypatch.setattr(LocalRoot, "survey", locked)
+    with pytest.raises(NothingToCheckError, match="for unet3d/run/20260701_120000 cannot be listed"):
         check(away, Options())
 
 

@@ -52,6 +52,12 @@ def test_the_runs_are_judged_with_what_lies_beside_them(every_family: Path) -> N
     assert told(workload / "run", "3.0") == told(workload, "3.0")
 
 
+def test_an_empty_engine_beside_a_full_one_empties_no_family(every_family: Path) -> None:
+    engine = every_family / "closed/acme/results/fast-1/vector_database/pg"
+    engine.mkdir()
+    assert told(engine, "3.0") <= told(every_family, "3.0")
+
+
 def test_the_text_says_what_was_not_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree = combined(tmp_path)
     main([str(tmp_path)])

@@ -407,6 +407,14 @@ def test_sources_that_differ_are_one_error_that_names_both(tmp_path: Path, name:
     assert all(place in finding.message for place in places)
 
 
+def test_a_pointer_in_place_of_the_loads_metadata_is_a_warning(tmp_path: Path) -> None:
+    tree = complete(tmp_path / "t")
+    (metadata,) = tree.directory.glob("datagen/*/*_metadata.json")
+    metadata.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n")
+    told = [f for f in check(tree.root, Options()).findings if f.path.startswith("closed") and "datagen" in f.path]
+    assert {f.severity.value for f in told} == {"warning"}
+
+
 def test_the_recall_of_one_rank_is_not_that_of_all(tmp_path: Path) -> None:
     tree = mpi(tmp_path / "t")
     tree.runs[0].write("recall_stats.json", {"mean_recall": 0.3})

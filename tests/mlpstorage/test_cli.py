@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,12 @@ def test_an_answer_that_cannot_be_written_is_neither_a_verdict_nor_a_traceback(a
         )
     assert answer.returncode == 2
     assert answer.stderr == "mlpstorage: the standard output cannot be written: [Errno 28] No space left on device\n"
+
+
+def test_without_a_standard_output_there_is_no_verdict() -> None:
+    command = " ".join(map(shlex.quote, tool_command(*DRY_RUN)))
+    answer = subprocess.run(["sh", "-c", f"{command} >&-"], env=tool_environment(), stderr=subprocess.PIPE, text=True)
+    assert (answer.returncode, answer.stderr) == (2, "mlpstorage: there is no standard output to answer on\n")
 
 
 def test_a_reader_that_is_gone_is_no_error() -> None:
