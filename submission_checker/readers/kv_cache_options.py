@@ -67,12 +67,15 @@ class OptionReader:
         """Rank results that should be there and are of no use."""
         there = self.directory
         present = {result.place[1:] for result in there.results} | there.pruned | there.ambiguous
+        if there.unlisted:  # what lies in such a directory is not known to be missing
+            every = ((trial, rank) for trial in range(self.trials) for rank in range(self.ranks))
+            present |= {place for place in every if {(), place[:1], place} & there.unlisted.keys()}
         return derived.Unusable(self.number, self.ranks, self.trials, present, there.unusable, self._declared()[0])
 
     @cached_property
     def results(self) -> derived.OptionResults:
         """The rank results, and why the whole is not known where results are missing that the summary counts on."""
-        unknown = self.directory.placeholder
+        unknown = self.directory.placeholder or next(iter(self.directory.unlisted.values()), None)
         missing = [place for place in self.unusable if place not in self.unusable.declared]
         if unknown is None and (self.directory.ambiguous or (missing and self.summary.ok)):
             detail = "rank results are missing, or stand there twice, that the summary counts on"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import marshal
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -68,6 +68,10 @@ class OptionDirectory:
     ambiguous: set[tuple[int, int]] = field(default_factory=set)
     """Ranks with several results: nothing says which one counts, none is read."""
     extra: list[ExtraResult] = field(default_factory=list)
+    unlisted: dict[tuple[int, ...], Absence] = field(default_factory=dict)
+    """Directories that could not be listed, by trial and rank (or trial, or nothing: the Option's): nothing is known of
+    what lies in them.
+    """
     starts: dict[int, datetime] = field(default_factory=dict)
     """By trial: when rank 0 started, on its own clock, as its file's name says."""
     ranks: int = 0
@@ -85,13 +89,13 @@ def read_options(root: Root, leaf: str, trials: int | None, ranks: int | None) -
         option = found[number] = OptionDirectory(number)
         if str(number) not in known:
             continue
-        for trial, trial_name in _numbered(root, f"{leaf}/{name}", _TRIAL):
+        for trial, trial_name in _listed(root, f"{leaf}/{name}", _TRIAL, option, ()):
             path = f"{leaf}/{name}/{trial_name}"
             if trials is not None and trial >= trials:
                 option.extra.append(_extra(f"{name}/{trial_name}", path, "trial"))
                 continue
             option.trials.append(trial)
-            for rank, rank_name in _numbered(root, path, _RANK):
+            for rank, rank_name in _listed(root, path, _RANK, option, (trial,)):
                 if ranks is not None and rank >= ranks:
                     option.extra.append(_extra(f"{name}/{trial_name}/{rank_name}", f"{path}/{rank_name}", "rank"))
                     continue
@@ -113,12 +117,34 @@ def ranks_there(root: Root, leaf: str) -> int:
     )
 
 
+def _listed(
+    root: Root, directory: str, pattern: re.Pattern[str], option: OptionDirectory, place: tuple[int, ...]
+) -> Iterator[tuple[int, str]]:
+    """As :func:`_numbered`; what cannot be listed is noted."""
+    try:
+        names = root.list(directory)[0]
+    except OSError as error:
+        option.unlisted[place] = _unlisted(directory, error)
+    else:
+        yield from _by_number(names, pattern)
+
+
+def _unlisted(directory: str, error: OSError) -> Absence:
+    path = clean(directory)
+    detail = f"the directory cannot be listed: {clean(str(error.strerror))}"
+    return Absence(f"unlisted:{path}", Reason.UNREADABLE, path, detail=detail)
+
+
 def _numbered(root: Root, directory: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
     """Sub-directories of a directory by the number in their name; each number once."""
     try:
         names = root.list(directory)[0]
     except OSError:
         return
+    yield from _by_number(names, pattern)
+
+
+def _by_number(names: Sequence[str], pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
     numbered = {int(match[1]): name for name in reversed(names) if (match := pattern.fullmatch(name))}
     yield from sorted(numbered.items())
 
@@ -133,7 +159,7 @@ def _read_rank(root: Root, leaf: str, path: str, place: tuple[int, int, int], op
     try:
         names = [name for name in root.list(path)[1] if _RESULT.fullmatch(name)]
     except OSError as error:
-        option.unusable[key] = f"its directory cannot be listed: {clean(str(error.strerror))}"
+        option.unlisted[key] = _unlisted(path, error)
         return
     if len(names) > 1:
         option.extra.append(_extra(name_of(place), path, "second file"))

@@ -451,3 +451,23 @@ def test_paths_of_the_runs_machine_are_reduced_to_their_places(tmp_path: Path) -
     assert [(item.name, item.declared) for item in option.missing] == [("option_2/trial_1/rank_1", True)]
     assert MACHINE not in str(option.missing)
     assert KvTree(tmp_path / "tree").workload.is_dir()
+
+
+@pytest.mark.parametrize("place", ["option_2", "option_2/trial_1", "option_2/trial_1/rank_0"])
+def test_results_in_a_directory_that_cannot_be_listed_are_not_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    tree, leaf = legal(tmp_path / "tree")
+    (locked,) = (path for path in leaf.path.rglob(place.rpartition("/")[2]) if path.as_posix().endswith(place))
+    real = LocalRoot.list
+    wanted = locked.relative_to(tree.root).as_posix()
+
+    def listing(root: LocalRoot, path: str) -> object:
+        if path == wanted:
+            raise PermissionError(13, "Permission denied", path)
+        return real(root, path)
+
+    monkeypatch.setattr(LocalRoot, "list", listing)
+    told = [f for f in check(leaf.path, Options()).findings if f.severity.value != "info"]
+    assert {(f.outcome, f.path) for f in told} == {("undetermined", wanted)}
+    assert "the directory cannot be listed: Permission denied" in told[0].message
