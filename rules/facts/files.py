@@ -11,8 +11,9 @@ class LeafFile(Record):
     name: str = fact("File name, relative to the leaf.", known=Known.RUN)
     path: str = fact("Path relative to the results directory.", known=Known.RUN)
     role: Literal["summary", "metadata", "config", "other"] = fact("What the file is for.", known=Known.RUN)
-    state: Literal["ok", "missing", "empty", "damaged", "refused", "placeholder"] = fact(
-        "'damaged': not what the format says; 'refused': not read for safety (link, device, size, depth).",
+    state: Literal["ok", "missing", "empty", "damaged", "refused", "placeholder", "pointer"] = fact(
+        "'damaged': not what the format says; 'refused': not read for safety (link, device, size, depth); "
+        "'pointer': one of Git LFS.",
         known=Known.RUN,
     )
     detail: str = fact("What is wrong, in a few words; empty where nothing is.", known=Known.RUN)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from mlpstorage.results.document import Document, Found, Reading, as_choice
+from mlpstorage.results.files import LARGE_FILE_POINTER
 from mlpstorage.results.text import clean
 from rules.derived.locations import location, uri_problem
 from rules.facts import Absence, FactSheet, Reason
@@ -33,7 +34,7 @@ def leaf_file(document: Document, role: Role, directory: str) -> LeafFile:
         name=clean(document.path.removeprefix(f"{directory}/")),
         path=document.path,
         role=role,
-        state=document.state,
+        state="pointer" if document.detail == LARGE_FILE_POINTER else document.state,
         detail=document.detail,
         cause=document.cause,
     )

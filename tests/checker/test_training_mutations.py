@@ -857,6 +857,13 @@ def test_a_utilisation_beside_its_bounds_is_told_from_them(tree: TrainingTree, s
     assert all(shown in message for message in messages), messages[0]
 
 
+@pytest.mark.parametrize("phase", ["run", "datagen"])
+def test_a_pointer_is_told_of_even_where_nothing_rests_on_the_file(tree: TrainingTree, phase: str) -> None:
+    leaf = tree.runs[0] if phase == "run" else tree.leaves(phase)[0]
+    leaf.file("config").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n")
+    assert findings(tree) == [("READ-03", "warning", f"{phase}_pointer")]
+
+
 def test_a_verdict_without_a_target_may_be_that_of_an_early_template(tmp_path: Path) -> None:
     tree = TrainingTree(tmp_path, model="retinanet", files=8369985, au=87.0).build()
     edit("config", {"/workload/metric": DELETE})(tree)
