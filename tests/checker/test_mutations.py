@@ -114,10 +114,7 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
     ),
     "other parameter": (override("checkpoint.time_between_checkpoints", 0), [("4.6.3", "error")]),
     "added parameter": (override("checkpoint.rank_sync", True), [("4.6.3", "error")]),
-    "mode of a subset run, undeclared": (
-        both(override("checkpoint.mode", "subset"), edit("metadata", {"/args/checkpoint_subset": DELETE})),
-        [("4.6.3", "error")],
-    ),
+    "another mode": (override("checkpoint.mode", "bananas"), [("4.6.3", "error")]),
     "fewer instances": (override("model.parallelism.data", 4), [("4.6.3", "error")]),
     "other counts than asked for": (override("checkpoint.num_checkpoints_write", 5), [("4.6.3", "error")]),
     "fsync not set, object": (
