@@ -119,10 +119,10 @@ class WorkloadDirectory:
 
     @property
     def lost(self) -> str:
-        """The directory that could not be listed: a leaf's, that of a command, or its own."""
+        """The directory that could not be listed: that of a command, a leaf's, or its own."""
         levels = [level.path for level in self.levels if level.problem]
         leaves = [leaf.path for level in self.levels for leaf in level.leaves if leaf.problem]
-        return next(iter(leaves + levels), self.path)
+        return next(iter(levels + leaves), self.path)
 
 
 @dataclass(slots=True)

@@ -45,8 +45,9 @@ class Leaf:
 
 
 def family_of_files(files: Sequence[str]) -> str:
-    """The family of a leaf by its files, of which some are named after it; '' where none is."""
-    return next((family for name in files for family in layout.FAMILIES if name.startswith(f"{family}_")), "")
+    """The family of a leaf outside any tree, after which some of its files are named; else checkpointing."""
+    named = (family for name in files for family in layout.FAMILIES if name.startswith(f"{family}_"))
+    return next(named, layout.CHECKPOINTING)
 
 
 def joined(leaves: Sequence[Leaf]) -> tuple[Leaf, ...]:

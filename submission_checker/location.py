@@ -159,7 +159,7 @@ def _family_of_leaves_in(root: Root, directory: str) -> str:
         except OSError:
             continue
         if looks_like_run(files):
-            return family_of_files(files) or layout.CHECKPOINTING
+            return family_of_files(files)
     return ""
 
 

@@ -33,14 +33,14 @@ from .discovery import (
     walk,
 )
 from .executors import Executor, Look, Processes, WorkerLostError
-from .leaf import Leaf
+from .leaf import Leaf, family_of_files
 from .location import Location, locate
 from .outline import outline
 from .packed import Packed, give_back
 from .readers import code_images, structure, tree
 from .readers.code_evidence import Captured, CodeEvidence, LeafCode, capture, read_leaf_code
 from .readers.common import unlisted
-from .readers.families import DEEP_FAMILIES, FAMILIES, Family, family_of_leaf
+from .readers.families import DEEP_FAMILIES, FAMILIES, Family
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
 from .report import SUBMISSION_DEPTH, CheckReport, Fault, OpenRules, States, add_states, note_outcomes, place_of
 from .selection import Selection
@@ -273,7 +273,7 @@ def _leaf_in_tree(root: Root, path: str) -> tuple[Leaf, str, Found[str]]:
     leaf = lone_leaf(root, path)
     parts = path.split("/")
     if len(parts) == 1:
-        family = family_of_leaf(leaf)
+        family = family_of_files(leaf.files)
         return replace(leaf, command=tree.recorded_command(root, leaf, family)), family, NO_DESCRIPTION
     division, submitter, _, system = parts[0].lower(), *parts[1:4]
     family, below = parts[4], parts[5:-1]

@@ -19,9 +19,8 @@ from rules.derived.checkpointing import canonical, flatten
 from rules.derived.training_workload import role
 
 from ..discovery import NothingToCheckError, looks_like_run
-from ..leaf import Leaf, joined
+from ..leaf import Leaf, family_of_files, joined
 from ..location import locate
-from ..readers.families import family_of_leaf
 
 NOT_STATED = "(not stated)"
 DIMENSIONS = (
@@ -146,7 +145,7 @@ def _division(path: str) -> str:
 
 def _read_leaf(root: Root, leaf: Leaf, division: str) -> LeafData:
     data = LeafData(clean(leaf.path))
-    family = family_of_leaf(leaf)
+    family = family_of_files(leaf.files)
     metadata_name = next((name for name in leaf.files if name.endswith("_metadata.json")), "metadata.json")
     metadata = read_json(root, leaf.at(metadata_name))
     summary = read_json(root, leaf.at(layout.SUMMARY))

@@ -202,11 +202,11 @@ class _LeafReader:
 
     def _accelerator(self) -> Found[str]:
         found = self.metadata.text("/accelerator", "/args/accelerator_type", "/args/accelerator")
-        if isinstance(found, Reading):
-            found = found.map(lambda name: name.strip().lower())
-        if found.value == "" if isinstance(found, Reading) else found.reason is Reason.KEY_ABSENT:
-            return self._not_recorded("accelerator", "the metadata names no accelerator")
-        return found
+        if isinstance(found, Reading) and found.value.strip():
+            return found.map(lambda name: name.strip().lower())
+        if isinstance(found, Absence) and found.reason is not Reason.KEY_ABSENT:
+            return found
+        return self._not_recorded("accelerator", "the metadata names no accelerator")
 
     def _fsync_effective(self) -> Found[bool]:
         found = self.metadata.raw("/fsync_effective")

@@ -13,7 +13,7 @@ from rules.facts import FactModel
 from rules.facts.training import TrainingRun
 
 from ..discovery import WorkloadDirectory
-from ..leaf import Leaf, family_of_files
+from ..leaf import Leaf
 from . import checkpointing, kv_cache, training, training_run, vector_database
 
 
@@ -45,8 +45,3 @@ DEEP_FAMILIES: Mapping[str, Family] = {
     layout.TRAINING: Family(partial(training.read_workload, deep=True), partial(training.read_leaf, deep=True)),
 }
 """The same, read with all that recomputations need (``--deep``)."""
-
-
-def family_of_leaf(leaf: Leaf) -> str:
-    """The family of a leaf outside any tree."""
-    return family_of_files(leaf.files) or layout.CHECKPOINTING

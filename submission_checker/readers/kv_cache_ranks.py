@@ -25,6 +25,7 @@ from rules.derived.kv_cache import RankResult, name_of, option_names
 from rules.facts import Absence, Reason
 from rules.facts.kv_cache import ExtraResult
 
+from .common import unlisted
 from .leaf_json import read_rank_result
 
 _OPTION = re.compile(r"option_([0-9]{1,4})")
@@ -130,9 +131,7 @@ def _listed(
 
 
 def _unlisted(directory: str, error: OSError) -> Absence:
-    path = clean(directory)
-    detail = f"the directory cannot be listed: {clean(str(error.strerror))}"
-    return Absence(f"unlisted:{path}", Reason.UNREADABLE, path, detail=detail)
+    return unlisted(directory, f"the directory cannot be listed: {clean(str(error.strerror))}")
 
 
 def _numbered(root: Root, directory: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:

@@ -151,7 +151,7 @@ def workload_facts(root: Root, workload: discovery.WorkloadDirectory, *, live: b
     sheet.put("name", clean(workload.name))
     sheet.put("live", live)
     sheet.put("misplaced", len(workload.misplaced))
-    missing = unlisted(_problem_path(workload), workload.problem) if workload.problem else None
+    missing = unlisted(workload.lost, workload.problem) if workload.problem else None
     leaves = [reader for readers in levels.values() for reader in readers]
     others = len(workload.misplaced) + sum(len(level.strays) for level in workload.levels)
     sheet.put("held", missing or sum(not reader.leaf.stub for reader in leaves) + others)
@@ -174,12 +174,6 @@ def workload_facts(root: Root, workload: discovery.WorkloadDirectory, *, live: b
     logs = [f"{level.path}/dlio.log" for level in workload.levels if "dlio.log" in level.files]
     sheet.put("stray_logs", [clean(log) for log in logs])
     return sheet.build(facts.WorkloadResults, path, [reader.facts() for reader in leaves])
-
-
-def _problem_path(workload: discovery.WorkloadDirectory) -> str:
-    """The directory that could not be listed: the workload's, or that of a command."""
-    below = next((level.path for level in workload.levels if level.problem), workload.path)
-    return clean(workload.path if workload.own_problem else below)
 
 
 def recorded_command(root: Root, leaf: Leaf, family: str) -> str:
