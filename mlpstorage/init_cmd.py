@@ -39,7 +39,7 @@ class OtherOwnerError(Exception):
     """The directory has a file that does not say what was asked for; the text tells what it says."""
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The parser of everything after ``mlpstorage init``."""
     result = Parser(
         prog="mlpstorage init",
@@ -56,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str]) -> int:
     """Run the command with the arguments after ``init``. Returns the exit code; raises SystemExit for ``--help``."""
     try:
-        options = parser().parse_args(list(arguments))
+        options = parser().parse(arguments)
         organisation = checked_name("ORG", options.orgname)
         if organisation is None:
             raise UsageError("ORG is empty")

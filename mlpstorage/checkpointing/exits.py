@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import NoReturn
 
@@ -34,11 +34,21 @@ class UsageError(Exception):
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises UsageError, and offers for an unknown option the ones that are written alike."""
 
+    _words: Sequence[str] = ()
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """The options that the words state. Raises UsageError."""
+        self._words = words
+        return self.parse_args(words)
+
     def error(self, message: str) -> NoReturn:
-        """Raises UsageError, always."""
-        before, unknown, words = message.partition("unrecognized arguments: ")
-        options = [word.partition("=")[0] for word in words.split() if word.startswith("-")]
-        raise UsageError(f"{before}{unknown}{words}{meant(options, self._option_string_actions) if unknown else ''}")
+        """Raises UsageError, always. An option that is missing may be there, misspelt."""
+        known = self._option_string_actions
+        named = (word.partition("=")[0] for word in self._words if word.startswith("-"))
+        unknown = [name for name in named if name not in known]
+        if unknown and "required" in message:
+            message += f"; unrecognized arguments: {' '.join(unknown)}"
+        raise UsageError(f"{message}{meant(unknown, known) if 'unrecognized' in message else ''}")
 
 
 def meant(words: Iterable[str], known: Iterable[str]) -> str:

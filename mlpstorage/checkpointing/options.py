@@ -64,7 +64,7 @@ class Request:
     output: str
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The parser of everything after ``mlpstorage checkpointing run``."""
     result = Parser(
         prog="mlpstorage checkpointing run",
@@ -106,7 +106,7 @@ def parser() -> argparse.ArgumentParser:
 
 def parse(arguments: Sequence[str], environment: Mapping[str, str]) -> Request:
     """The request that a command line makes. Raises UsageError with one line for the user."""
-    options = parser().parse_args(list(arguments))
+    options = parser().parse(arguments)
     return Request(_plan(options, environment), bool(options.dry_run), str(options.format))
 
 

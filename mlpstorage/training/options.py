@@ -48,7 +48,7 @@ class Request:
         return larger * derived.GIB * self.num_client_hosts
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The parser of everything after ``mlpstorage training datasize``."""
     result = Parser(
         prog="mlpstorage training datasize",
@@ -72,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
 
 def parse(arguments: Sequence[str], environment: Mapping[str, str]) -> Request:
     """The request that a command line makes. Raises UsageError with one line for the user."""
-    options = parser().parse_args(list(arguments))
+    options = parser().parse(arguments)
     model, accelerator = options.model.strip().lower(), options.accelerator_type.strip().lower()
     if model not in derived.model_names():
         raise UsageError(f"--model: {model!r} is no training model; there are: {', '.join(derived.model_names())}")

@@ -209,6 +209,11 @@ def test_closed_refusal_names_open_where_open_accepts(tool: Tool) -> None:
         ([*RUN, "open", "--model", "llama3-8b", "--orgname", "acme"], "--systemname"),
         ([*RUN, "open", "--model", "llama3-8b", "--results-dir", "/dev/null"], "give --orgname (or"),
         ([*RUN, "closed"], "--model"),
+        (
+            [*RUN, "closed", "--modle", "llama3-8b"],
+            "required: --model; unrecognized arguments: --modle; did you mean --model?\n",
+        ),
+        ([*RUN, "closed", "--model"], "expected one argument\n"),
         ([*RUN, "closed", "--model", "llama3-8b", "--num-checkpoints-write", "-1"], "out of range"),
         ([*RUN, "closed", "--model", "llama3-8b", "--edition", "9.9"], "4.0-draft"),
         ([*RUN, "closed", "--model", "llama3-8b"], "--orgname"),
