@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import sys
 from datetime import datetime
 
@@ -44,6 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
     if sys.stdout is None:
         print("mlpstorage: there is no standard output to answer on", file=sys.stderr)
         return CANNOT
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a path may hold what a terminal cannot show
     try:
         try:
             return _main(arguments, started)

@@ -60,6 +60,8 @@ def main(arguments: Sequence[str]) -> int:
         organisation = checked_name("ORG", options.orgname)
         if organisation is None:
             raise UsageError("ORG is empty")
+        if not options.results_dir.strip():
+            raise UsageError("RESULTS_DIR is empty; name a directory, or . for this one")
         new = initialise(Path(options.results_dir), organisation)
     except OtherOwnerError as error:
         print(f"mlpstorage init: {error}", file=sys.stderr)

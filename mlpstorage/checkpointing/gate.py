@@ -72,15 +72,15 @@ class Decision:
         }
 
 
-def load_edition(name: str) -> rules.Edition:
+def load_edition(name: str, source: str = "--edition") -> rules.Edition:
     """The checkpointing rules of the edition asked for, or of the default one.
 
-    Raises UsageError for a name that does not exist.
+    Raises UsageError, which names the ``source`` of the name, for a name that does not exist.
     """
     try:
         return rules.load_edition(name or rules.DEFAULT_EDITION, sections=SECTIONS)
     except rules.UnknownEditionError as error:
-        raise UsageError(f"--edition: {error}") from error
+        raise UsageError(f"{source}: {error}") from error
 
 
 def decide(edition: rules.Edition, workload: CheckpointingWorkload, division: str) -> Decision:

@@ -9,29 +9,32 @@ import argparse
 import math
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlpstorage.results.credentials import holds_credential, names_credential
+from mlpstorage.results.credentials import recorded_credentials
+from mlpstorage.results.text import shorten
 from rules.derived import checkpointing as derived
 from rules.derived.locations import location, uri_problem
 from rules.derived.variables import storage_variables
 from rules.tables import reference_rows
 
-from .exits import Parser, UsageError
-from .plan import ARCHITECTURE_KEYS, LOCAL_HOST, READ_KEY, TOOL_KEYS, WRITE_KEY, Plan
+from .exits import Parser, UsageError, integer, uninterpreted
+from .params import params
+from .plan import LOCAL_HOST, READ_KEY, WRITE_KEY, Plan
 
 ENV_FOLDER = "MLPSTORAGE_CHECKPOINT_FOLDER"
 ENV_RESULTS = "MLPSTORAGE_RESULTS_DIR"
 ENV_SYSTEM = "MLPSTORAGE_SYSTEMNAME"
 ENV_ORG = "MLPSTORAGE_ORGNAME"
 ENV_EDITION = "MLPSTORAGE_EDITION"
+ENVIRONMENT = (ENV_FOLDER, ENV_RESULTS, ENV_SYSTEM, ENV_ORG, ENV_EDITION)
 
 MAX_PROCESSES = 2**31 - 1
 """MPI counts ranks with a C int."""
 
-_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HOST = re.compile(r"[A-Za-z0-9_.:%-]+")
 _OWN_MPI_PARAMS = {
@@ -106,8 +109,21 @@ def parser() -> Parser:
 
 def parse(arguments: Sequence[str], environment: Mapping[str, str]) -> Request:
     """The request that a command line makes. Raises UsageError with one line for the user."""
+    _readable(arguments, environment)
     options = parser().parse(arguments)
     return Request(_plan(options, environment), bool(options.dry_run), str(options.format))
+
+
+def _readable(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Raises UsageError for bytes that are no text: nothing could judge, record or pass them on."""
+    variables = (f"{name}={environment.get(name, '')}" for name in ENVIRONMENT)
+    for word in (*arguments, *variables):
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise UsageError(
+                f"{word!a} is no text in {sys.getfilesystemencoding()}, the encoding of this locale"
+            ) from None
 
 
 def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
@@ -130,7 +146,7 @@ def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
     model = options.model.strip()
     count = given("num_processes", "--num-processes", options.num_processes)
     processes = (
-        derived.closed_processes(model) if count is None else _integer("--num-processes", count, 1, MAX_PROCESSES)
+        derived.closed_processes(model) if count is None else integer("--num-processes", count, 1, MAX_PROCESSES)
     )
     hosts = _hosts(given("hosts", "--hosts", options.hosts))
     oversubscribe = bool(given("oversubscribe", "--oversubscribe", options.oversubscribe))
@@ -139,8 +155,10 @@ def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
     o_direct = bool(given("o_direct", "--o-direct", options.o_direct))
     if api == "object" and o_direct:
         raise UsageError("--o-direct applies to files; it cannot be combined with --api object")
-    params = _params(given("params", "--param", options.param) or [])
+    overrides = params(given("params", "--param", options.param) or [], model)
     mpi_params = tuple(_mpi_params(given("mpi_params", "--mpi-params", options.mpi_params) or []))
+    system = given("systemname", "--systemname", options.systemname, ENV_SYSTEM)
+    organisation = given("orgname", "--orgname", options.orgname, ENV_ORG)
     folder = given("checkpoint_folder", "--checkpoint-folder", options.checkpoint_folder, ENV_FOLDER)
     results = given("results_dir", "--results-dir", options.results_dir, ENV_RESULTS)
     reference = reference_rows("checkpointing-workload")
@@ -148,24 +166,26 @@ def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
     writes = str(reference[WRITE_KEY]["value"]) if writes is None else writes
     reads = given("num_checkpoints_read", "--num-checkpoints-read", options.num_checkpoints_read)
     reads = str(reference[READ_KEY]["value"]) if reads is None else reads
-    checkpoints_written = _integer("--num-checkpoints-write", writes, 0, MAX_PROCESSES)
-    checkpoints_read = _integer("--num-checkpoints-read", reads, 0, MAX_PROCESSES)
+    checkpoints_written = integer("--num-checkpoints-write", writes, 0, MAX_PROCESSES)
+    checkpoints_read = integer("--num-checkpoints-read", reads, 0, MAX_PROCESSES)
     accelerator = given("accelerator", "--accelerator-type", options.accelerator_type)
     memory = given("client_memory_gib", "--client-host-memory-in-gb", options.client_host_memory_in_gb)
     plan = Plan(
         division=options.division,
         model=model,
         num_processes=processes,
-        checkpoint_folder=_folder(folder, api),
-        results_dir=_absolute("results" if results is None else results),
+        checkpoint_folder=uninterpreted(sources.get("checkpoint_folder", "--checkpoint-folder"), _folder(folder, api)),
+        results_dir=uninterpreted(
+            sources.get("results_dir", "--results-dir"), _absolute("results" if results is None else results)
+        ),
         num_checkpoints_write=checkpoints_written,
         num_checkpoints_read=checkpoints_read,
         checkpoint_subset=bool(given("checkpoint_subset", "--checkpoint-subset", options.checkpoint_subset)),
         hosts=hosts,
         accelerator=accelerator.strip().lower() or None if accelerator is not None else None,
-        systemname=checked_name("--systemname", given("systemname", "--systemname", options.systemname, ENV_SYSTEM)),
-        orgname=checked_name("--orgname", given("orgname", "--orgname", options.orgname, ENV_ORG)),
-        params=params,
+        systemname=checked_name(sources.get("systemname", ""), system),
+        orgname=checked_name(sources.get("orgname", ""), organisation),
+        params=overrides,
         api=api,
         o_direct=o_direct,
         storage_library=environment.get("STORAGE_LIBRARY") or "s3dlio",
@@ -193,17 +213,6 @@ def _plan(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan:
             f"--hosts: {addresses[0]!r} is an IPv6 address, which mpirun cannot take; give the host's name"
         )
     return plan
-
-
-def _integer(option: str, text: str, least: int, most: int) -> int:
-    number = re.fullmatch(r"\s*([+-]?)0*([0-9]+)\s*", text)
-    if number is None:
-        raise UsageError(f"{option}: {text!r} is not a whole number")
-    sign, digits = number.groups()
-    # No limit has that many digits, and Python converts no number of thousands of them.
-    if len(digits) > len(str(most)) or not least <= int(sign + digits) <= most:
-        raise UsageError(f"{option}: {sign.strip('+')}{digits} is out of range, {least} to {most}")
-    return int(sign + digits)
 
 
 def _positive(option: str, text: str) -> float:
@@ -237,11 +246,23 @@ def _hosts(entries: list[str] | None) -> tuple[tuple[str, int | None], ...]:
         raise UsageError(f"--hosts: {error}") from error
     if not hosts:
         raise UsageError("--hosts: no host named; give host[:slots], separated by spaces or commas")
-    for name, _ in hosts:
+    for name, slots in hosts:
+        if slots is not None and slots > MAX_PROCESSES:
+            raise UsageError(f"--hosts: {shorten(str(slots))} slots on {name} are out of range, 1 to {MAX_PROCESSES}")
         # A leading '-' would be an option of mpirun.
-        if not _HOST.fullmatch(name) or name.startswith("-"):
-            raise UsageError(f"--hosts: {name!r} is not a host name")
+        if not _HOST.fullmatch(name) or name.startswith("-") or (":" in name and not _is_address(name)):
+            raise UsageError(f"--hosts: {name!r} is not a host name, nor one with its slots")
     return tuple(hosts)
+
+
+def _is_address(name: str) -> bool:
+    import ipaddress
+
+    try:
+        ipaddress.IPv6Address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_slots(hosts: tuple[tuple[str, int | None], ...], processes: int | None, oversubscribe: bool) -> None:
@@ -256,25 +277,6 @@ def _check_slots(hosts: tuple[tuple[str, int | None], ...], processes: int | Non
         )
 
 
-def _params(entries: list[str]) -> dict[str, str]:
-    params: dict[str, str] = {}
-    for entry in entries:
-        key, separator, value = entry.partition("=")
-        key = key.strip().lstrip("+").removeprefix("workload.")
-        if not separator or not _KEY.fullmatch(key):
-            raise UsageError(f"--param: {entry!r} is not key=value with a dotted key")
-        if key in TOOL_KEYS:
-            raise UsageError(f"--param: {key} cannot be set here: {TOOL_KEYS[key]}")
-        if names_credential(key) or holds_credential(value):
-            raise UsageError(f"--param: {key} looks like a credential and would be recorded; use the environment")
-        if "${" in value or "\n" in value:
-            raise UsageError(f"--param: the value of {key} holds '${{' or a line break, which DLIO would interpret")
-        if key in ARCHITECTURE_KEYS:
-            _integer(f"--param {key}", value, 0 if key.endswith("zero_stage") else 1, 10**6)
-        params[key] = value.strip()
-    return params
-
-
 def _mpi_params(entries: list[str]) -> list[str]:
     import shlex
 
@@ -285,14 +287,15 @@ def _mpi_params(entries: list[str]) -> list[str]:
         except ValueError as error:
             raise UsageError(f"--mpi-params: {entry!r}: {error}") from error
     for word in words:
-        name, separator, _ = word.partition("=")
+        name = word.partition("=")[0]
         if word == ":":
             raise UsageError("--mpi-params: ':' begins a second program, which no rule has judged")
         own = _own_option(name)
         if own is not None:
             raise UsageError(f"--mpi-params: {name} cannot be set here: use {own}")
-        if separator and names_credential(name):
-            raise UsageError(f"--mpi-params: {name} looks like a credential and would be recorded; forward it by name")
+    secret = next(recorded_credentials(words), None)
+    if secret is not None:
+        raise UsageError(f"--mpi-params: {secret} looks like a credential and would be recorded; forward it by name")
     return words
 
 

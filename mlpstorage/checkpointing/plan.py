@@ -26,6 +26,10 @@ TOOL_KEYS: Mapping[str, str] = {
     READ_KEY: "use --num-checkpoints-read",
     MODE_KEY: "it follows from the process count",
     DATA_KEY: "it follows from the model and the process count",
+    "storage.storage_type": "use --api or --o-direct",
+    "storage.storage_root": "use --checkpoint-folder",
+    "storage.storage_options.storage_library": "set the variable STORAGE_LIBRARY",
+    "storage.storage_options.uri_scheme": "it follows from --checkpoint-folder",
     "output.folder": "results go to the run leaf; use --results-dir",
     "output.log_file": "the log's name is fixed by the layout of results",
 }

@@ -127,13 +127,13 @@ def _dlio(plan: Plan, state: Readiness) -> None:
         return
     state.python = python
     output, errors, status = run_captured([python, str(command.ENTRY), "--probe"], DLIO_TIMEOUT_SECONDS)
-    lines = [line for line in output.splitlines() if PROBE_MARK in line]
-    if not lines:
+    answer = _answer(output)
+    if answer is None:
         why = f"gave no answer within {DLIO_TIMEOUT_SECONDS:.0f} s" if status is None else f"ended with status {status}"
         last = (errors.strip().splitlines() or [""])[-1]
         state.problems.append(Problem("DLIO", f"its probe under {python} {why} {last}".rstrip(), INSTALL_DLIO))
         return
-    state.dlio = json.loads(lines[-1].partition(PROBE_MARK)[2])
+    state.dlio = answer
     if not state.dlio["capable"]:
         state.problems.append(Problem("DLIO", f"{state.dlio['problem']} ({python})", f"{python} -m {INSTALL_DLIO}"))
         return
@@ -155,6 +155,20 @@ def _dlio(plan: Plan, state: Readiness) -> None:
                 blocking=plan.division == "closed",
             )
         )
+
+
+def _answer(output: str) -> dict[str, Any] | None:
+    """What the probe of DLIO printed on its marked line; None where that is not there, or not whole."""
+    lines = [line for line in output.splitlines() if PROBE_MARK in line]
+    try:
+        answer = json.loads(lines[-1].partition(PROBE_MARK)[2]) if lines else None
+    except ValueError:
+        return None
+    return (
+        answer
+        if isinstance(answer, dict) and {"capable", "storage_types", "fsync_effective"} <= answer.keys()
+        else None
+    )
 
 
 def _directories(plan: Plan, state: Readiness) -> bool:

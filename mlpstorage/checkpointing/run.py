@@ -45,7 +45,7 @@ def main(arguments: Sequence[str], environment: Mapping[str, str], started: date
     """
     try:
         request = options.parse(arguments, environment)
-        edition = load_edition(request.plan.edition)
+        edition = load_edition(request.plan.edition, request.plan.sources.get("edition", "--edition"))
         decision = decide(edition, launch_workload(request.plan), request.plan.division)
         if decision.allowed and request.plan.architecture is None:
             raise UsageError(

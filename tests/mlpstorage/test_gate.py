@@ -426,7 +426,7 @@ class WithABrokenRule:
 
 
 def test_a_broken_rule_lets_nothing_pass_and_hides_no_other(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.setattr(run, "load_edition", lambda name: WithABrokenRule(rules.load_edition("3.0")))
+    monkeypatch.setattr(run, "load_edition", lambda *_: WithABrokenRule(rules.load_edition("3.0")))
     arguments = ["--model", "llama3-70b", "-n", "8", "--dry-run", "--format", "json"]
     assert run.main(["closed", *arguments], {}, datetime.now()) == 5
     answer = json.loads(capsys.readouterr().out)
@@ -441,3 +441,16 @@ def test_help_states_the_exit_codes(tool: Tool) -> None:
     assert answer.returncode == 0
     assert all(f"  {code} " in answer.stdout for code in (0, 1, 2, 3, 4, 5, 130))
     assert tool("--help").returncode == tool("checkpointing", "--help").returncode == 0
+
+
+def test_a_path_that_the_terminal_cannot_show_is_shown_in_ascii(tool: Tool) -> None:
+    arguments = ("closed", "--model", "llama3-8b", "--checkpoint-folder", "/mnt/\u00e9", "--dry-run")
+    answer = tool(*RUN, *arguments, env={"PYTHONIOENCODING": "ascii"})
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert "/mnt/\\xe9/llama3-8b" in answer.stdout
+
+
+def test_the_variable_that_names_no_edition_is_named(tool: Tool) -> None:
+    answer = tool(*RUN, "closed", "--model", "llama3-8b", "--dry-run", env={"MLPSTORAGE_EDITION": "9"})
+    assert answer.returncode == 2
+    assert "MLPSTORAGE_EDITION: " in answer.stderr

@@ -52,6 +52,11 @@ def test_another_organisations_directory_is_refused(tmp_path: Path, capsys: pyte
     assert "belongs to acme" in capsys.readouterr().err
 
 
+def test_an_empty_directory_is_not_this_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "acme", ""]) == 2
+    assert "RESULTS_DIR is empty" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["Acme Corp", "..", ".", "", "a/b", "é", "a\nb"])
 def test_names_that_make_no_directory_are_refused_before_anything_is_made(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]

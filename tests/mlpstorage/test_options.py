@@ -80,6 +80,25 @@ def test_params_in_every_accepted_spelling() -> None:
     assert asked.params == {"model.num_layers": "2", "framework": "pytorch", "checkpoint.fsync": "true"}
 
 
+def test_numbers_of_the_architecture_reach_dlio_as_they_were_judged() -> None:
+    assert plan("--param", "model.num_layers=02").params == {"model.num_layers": "2"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "says"),
+    [
+        ({"MLPSTORAGE_SYSTEMNAME": "a b"}, "MLPSTORAGE_SYSTEMNAME: 'a b' cannot name"),
+        ({"MLPSTORAGE_ORGNAME": "a/b"}, "MLPSTORAGE_ORGNAME: 'a/b' cannot name"),
+        ({"MLPSTORAGE_RESULTS_DIR": "/x\udcff"}, "'MLPSTORAGE_RESULTS_DIR=/x\\udcff' is no text"),
+        ({"MLPSTORAGE_RESULTS_DIR": "/x${a}"}, "MLPSTORAGE_RESULTS_DIR holds '${'"),
+    ],
+)
+def test_a_variable_is_to_blame_for_its_own_value(environment: dict[str, str], says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        plan(**environment)
+    assert says in str(caught.value)
+
+
 def test_modal_order_is_the_same_command() -> None:
     assert modal_order(["closed", "checkpointing", "run", "--model", "x"]) == [
         "checkpointing", "run", "closed", "--model", "x",
@@ -105,15 +124,32 @@ def test_modal_order_is_the_same_command() -> None:
         (["--hosts", "a:4", "[2001:db8::1]:4"], "'2001:db8::1' is an IPv6 address, which mpirun cannot take"),
         (["--hosts", "10.0.0.1", "::1"], "'::1' is an IPv6 address, which mpirun cannot take"),
         (["--hosts", "a;reboot"], "is not a host name"),
+        (["--hosts", "a:8:9"], "'a:8:9' is not a host name, nor one with its slots"),
+        (["--hosts", "a:99999999999999999999"], "slots on a are out of range, 1 to 2147483647"),
         (["--param", "fsync"], "is not key=value"),
         (["--param", "checkpoint.checkpoint_folder=/x"], "use --checkpoint-folder"),
         (["--param", "checkpoint.mode=subset"], "it follows from the process count"),
+        (["--param", "storage.storage_type=local_fs"], "use --api or --o-direct"),
+        (["--param", "storage.storage_root=."], "use --checkpoint-folder"),
+        (["--param", "checkpoint=x"], "checkpoint is a whole section; name one setting of it, as checkpoint."),
+        (["--param", "storage=x"], "storage is a whole section"),
+        (["--param", "model.parallelism=x"], "model.parallelism is a whole section"),
+        (["--param", "checkpoint.fsync.a=1"], "checkpoint.fsync is one setting and has none below it"),
+        (["--param", "checkpoint.time_between_checkpoints=05"], "DLIO takes 05 for text"),
+        (["--param", "model.parallelism.tensor=1000000", "model.parallelism.pipeline=100"], "are 100000000 ranks"),
+        (["--param", "a=\udcff"], "is no text in utf-8, the encoding of this locale"),
+        (["--checkpoint-folder", "/x\udcff"], "'/x\\udcff' is no text"),
+        (["--checkpoint-folder", "/f${HOME}x"], "--checkpoint-folder holds '${'"),
+        (["--results-dir", "/f${oc.env:HOME}x"], "--results-dir holds '${'"),
+        (["--results-dir", "/f\nx"], "--results-dir holds '${' or a line break"),
         (["--param", "model.num_layers=two"], "'two' is not a whole number"),
         (["--param", "model.num_layers=0"], "out of range"),
         (["--param", "framework=${oc.env:HOME}"], "DLIO would interpret"),
         (["--param", "storage.storage_options.secret_key=abc"], "looks like a credential"),
         (["--param", "storage.endpoint=https://me:abc@host"], "looks like a credential"),
         (["--mpi-params=-x AWS_SECRET_ACCESS_KEY=abc"], "looks like a credential"),
+        (["--mpi-params=-x URL=http://u:abc@h/"], "URL looks like a credential"),
+        (["--mpi-params=--token abc"], "token looks like a credential"),
         (["--mpi-params=: hostname"], "begins a second program"),
         (["--mpi-params='unclosed"], "No closing quotation"),
         (["--checkpoint-folder", "s3://b/p"], "give --api object"),

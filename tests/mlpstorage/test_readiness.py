@@ -93,6 +93,21 @@ def test_everything_that_is_missing_is_said_at_once(tool: Tool, work: Path, tmp_
     assert listing(work) == []
 
 
+@pytest.mark.parametrize("answer", ['{"capable": true', "[]", "true"])
+def test_a_damaged_answer_of_dlio_is_none(tool: Tool, tmp_path: Path, answer: str) -> None:
+    python = tmp_path / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text(f"#!/bin/sh\necho 'MLPSTORAGE-DLIO-PROBE {answer}'\n")
+    python.chmod(0o755)
+    (python.parent / "dlio_benchmark").write_text(f"#!{python}\n")
+    told = tool(
+        "whatif", "checkpointing", "run", "--model", "llama3-8b", "--dlio-bin-path", str(python.parent)
+    )  # fmt: skip
+    assert told.returncode == 3
+    assert "its probe under" in told.stdout
+    assert "Traceback" not in told.stderr
+
+
 def test_an_old_dlio_is_told_by_what_it_lacks(tool: Tool, work: Path, tmp_path: Path) -> None:
     (tmp_path / "python").write_text("#!/bin/sh\necho 'ModuleNotFoundError: nothing here' >&2\nexit 1\n")
     (tmp_path / "python").chmod(0o755)
