@@ -19,7 +19,6 @@ from typing import Any, Generic, TypeVar
 from pydantic_core import from_json, to_json
 
 from rules.facts import Absence, Reason, Source
-from rules.remembered import remembered
 
 from . import yaml_text
 from .files import LARGE_FILE_POINTER, MAX_JSON_BYTES, MAX_YAML_BYTES, Content, Root, State
@@ -160,10 +159,10 @@ class Document:
         return self._first(pointers, as_list)
 
 
-@remembered(4096)
-def _keys(pointer: str) -> tuple[str, ...]:
-    """The keys of a JSON pointer; readers use the same few hundred for every leaf."""
-    return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:])
+def _keys(pointer: str) -> list[str]:
+    """The keys of a JSON pointer."""
+    tokens = pointer.split("/")[1:]
+    return [token.replace("~1", "/").replace("~0", "~") for token in tokens] if "~" in pointer else tokens
 
 
 def first_of(*found: Found[T]) -> Found[T]:
