@@ -17,7 +17,7 @@ from . import __version__
 from .compare import CompareUsageError
 from .depth import deep_clauses
 from .discovery import NothingToCheckError
-from .executors import Executor, MpiError, Processes
+from .executors import Executor, ExecutorError, Processes
 from .formats import FORMATS, Style
 from .location import Location, is_inside, locate
 from .outputs import AddFile, AddFormat, OutputError, Writers, outputs_of
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run(arguments)
     except (
         UsageError, OutputError, NothingToCheckError, UnknownRuleIdError, WaiversError, EarlierReportError,
-        CompareUsageError, rules.UnknownEditionError, MpiError,
+        CompareUsageError, rules.UnknownEditionError, ExecutorError,
     ) as error:  # fmt: skip
         print(f"submission-checker: {clean(str(error))}", file=sys.stderr)
         return Exit.NOT_CHECKED
