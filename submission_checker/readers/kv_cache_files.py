@@ -80,6 +80,13 @@ class RunFiles:
         if self.fs_separation.state != "missing":
             yield self.fs_separation, "other"
 
+    @property
+    def summary_names(self) -> list[str]:
+        """All summaries of the leaf, the one that was read first."""
+        read = self.summary.path.rpartition("/")[2]
+        current = [layout.SUMMARY] if self.summary_kind == "current" else []
+        return sorted(map(clean, [*current, *self.older]), key=lambda name: name != read)
+
     @cached_property
     def summaries_agree(self) -> Found[bool]:
         """Whether all summaries of the leaf say the same."""
