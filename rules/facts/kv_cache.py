@@ -177,6 +177,9 @@ class KvCacheRun(FactModel):
         "The gate's verdict as recorded, lower case; 'none' where it gave none.", known=Known.RUN
     )
     leaf_name: Fact[str] = fact("Name of the leaf, where it is a time stamp.", known=Known.RUN)
+    other_half: Fact[str] = fact(
+        "Name of a second directory that holds a part of the same run; empty for none.", known=Known.RUN
+    )
     run_day: Fact[Int] = fact("Day of the run as YYYYMMDD, from the leaf's name.", known=Known.RUN)
     run_datetime: Fact[str] = fact("run_datetime of the summary.", known=Known.RUN)
     summary_kind: Fact[Literal["current", "older", "none"]] = fact(

@@ -207,6 +207,7 @@ class _RunReader:
         else:
             self.sheet.put("leaf_name", self.leaf.name, self.at)
             self.sheet.put("run_day", int(time.strftime("%Y%m%d")), self.at)
+        self.sheet.put("other_half", clean(self.leaf.rest.rpartition("/")[2]), self.at)
         self._put("run_datetime", self.summary.text("/run_datetime"))
         self.sheet.put("summary_kind", self.files.summary_kind, self.at)
         name = clean(self.summary.path.rpartition("/")[2])
