@@ -87,8 +87,8 @@ class LeafDocuments:
         return [self._read_log(name) for name in self.leaf.files if self._logs.fullmatch(name)]
 
     def _read_log(self, name: str) -> tuple[Document, str]:
-        content = self._root.read(f"{self.leaf.path}/{name}", MAX_LOG_BYTES)
-        path = clean(f"{self.leaf.path}/{name}")
+        content = self._root.read(self.leaf.at(name), MAX_LOG_BYTES)
+        path = clean(self.leaf.at(name))
         cause = self._placeholder if content.state == "placeholder" else f"file:{path}"
         state = "missing" if content.state == "empty" else content.state  # a command that prints nothing
         return Document(path, state, cause, content.detail), content.data.decode("utf-8", "replace")
@@ -149,7 +149,7 @@ class RunDocuments(LeafDocuments):
         batches: list[Batch] = []
         left = MAX_TABLE_BYTES
         for name in names:
-            content = self._root.read(f"{self.leaf.path}/{name}", max(left, 1))
+            content = self._root.read(self.leaf.at(name), max(left, 1))
             self.skipped_tables |= content.state == "refused"
             found = read_batches(content.data) if content.state == "ok" else []
             if not found:
