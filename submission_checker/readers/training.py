@@ -58,6 +58,8 @@ def read_workload(
     if not any(documents.values()):
         return None, remarks
     runs = documents[layout.RUN]
+    # A directory of another name is not of the series (2.1.17).
+    named = [layout.leaf_time(files.leaf.name) is not None for files in runs]
     sheets = [RunReader(files, described_api, deep=deep).read() for files in runs]
     phases = Phases(
         path,
@@ -66,15 +68,10 @@ def read_workload(
         [read_datasize(files) for files in documents[DATASIZE]],
         [read_datagen(files) for files in documents[DATAGEN]],
         directory.commands,
-        series_of(sheets, [_counts(files.leaf) for files in runs]),
+        series_of(sheets, named),
     )
     labels = [_label(files) for files in documents[DATASIZE]]
     return derive_workload(phases, labels, _observed(directory, phases, runs)), remarks
-
-
-def _counts(leaf: Leaf) -> bool:
-    """Whether a directory is a run of the series; one of another name or without any result is not (2.1.17)."""
-    return layout.leaf_time(leaf.name) is not None and not leaf.stub
 
 
 def read_leaf(root: Root, leaf: Leaf, described_api: Found[str], *, deep: bool = False) -> FactModel | None:

@@ -34,12 +34,23 @@ def run(name: str, data_dir: str | None) -> FactSheet:
         ([record("20260701_090000", "/other")], "20260701_090000"),
         ([record("20260701_080000"), record("20260701_090000")], "20260701_090000"),
         ([record("20260701_080000"), record("20260702_090000")], "20260701_080000"),
+        ([record("20260701_080000"), record("20260701_100000")], "20260701_100000"),
         ([record("20260702_080000"), record("20260702_090000")], "20260702_090000"),
         ([record("20260701_080000", "/data"), record("20260701_090000", "/other")], "20260701_080000"),
         ([record("20260701_080000", "/a"), record("20260701_090000", "/b")], None),
         ([record("20260701_080000", "/a"), record("20260701_090000")], "20260701_090000"),
     ],
-    ids=["none", "one fits all", "latest", "not after the run", "all later", "same directory", "mismatch", "any run"],
+    ids=[
+        "none",
+        "one fits all",
+        "latest",
+        "not after the run",
+        "at the run",
+        "all later",
+        "same directory",
+        "mismatch",
+        "any run",
+    ],
 )
 def test_pairing(records, expected):
     found = pair_datasize(run("20260701_100000", "/data"), records)
