@@ -13,7 +13,14 @@ from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived import training as derived
 from rules.derived.locations import normal_path
-from rules.derived.training_workload import RUNS, Phases, alone_facts, derive_workload, read_bandwidth, series_of
+from rules.derived.training_workload import (
+    Phases,
+    alone_facts,
+    derive_workload,
+    read_bandwidth,
+    series_of,
+    whole_series,
+)
 from rules.facts import Absence, FactModel, FactSheet, Reason, Source
 from rules.facts.training import Bandwidth, TrainingDatagen, TrainingDatasize, TrainingRun, TrainingWorkload
 
@@ -231,7 +238,7 @@ def _bandwidths(
     """3.3.8: the read bandwidth of each accelerator type with one warm-up and all measured runs."""
     found = []
     for accelerator, members in series.items():
-        if len(members) != RUNS:
+        if len(members) != whole_series():
             continue
         rates = []
         for index in members[1:]:
