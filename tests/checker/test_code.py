@@ -342,6 +342,32 @@ def test_an_image_that_fails_alone_is_an_error(stripped: Path) -> None:
     assert weighty(stripped) == [("CHECK-02", "error", f"globex/{other.name}")]
 
 
+PARTS = ["closed/acme", "closed/acme/results/fast-1/checkpointing/llama3-8b"]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_changed_images_are_errors_in_a_part_as_in_the_whole(layout2: Path, part: str) -> None:
+    leaf = layout2 / LEAF.format("acme")
+    _, digest = image_in(layout2 / "acme", {"mlpstorage_py/main.py": "second", "CLAUDE.md": "c"})
+    name_image(shutil.copytree(leaf, leaf.with_name("20260701_120000")), digest)
+    for image in (layout2 / "acme").glob("code-*"):
+        (image / "CLAUDE.md").unlink()
+    (changed,) = {f.severity.value for f in findings(layout2) if f.rule == "CHECK-02"}
+    assert changed == "error", "the other organisation's image is sound"
+    errors = [("CHECK-02", "error", f"acme/{image.name}") for image in sorted((layout2 / "acme").glob("code-*"))]
+    assert weighty(layout2 / part) == errors
+    assert weighty(layout2, submitters=("acme",)) == errors
+    assert weighty(layout2, submitters=("globex",)) == []
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_what_was_stripped_from_all_images_is_a_warning_in_a_part_with_one(
+    stripped: Path, repository: tuple[Path, str], part: str
+) -> None:
+    assert weighty(stripped / part) == [("CHECK-02", "warning", ".")]
+    assert [f.severity for f in findings(stripped / part, source_repo=str(repository[0]))] == ["info"]
+
+
 # CHECK-03 and CHECK-04.
 
 
