@@ -18,7 +18,9 @@ from mlpstorage.results import manifest
 from mlpstorage.results.code_hash import tree_hash, walk
 from mlpstorage.results.roots.local import LocalRoot
 from rules import Finding
+from submission_checker.report import Waived, finding_json, place_of
 from submission_checker.scan import Options, check
+from submission_checker.validation import validate
 
 OWN = ("CHECK-", "PROV-", "EDN-", "RPT-", "2.1.6")
 LEAF = "closed/{}/results/fast-1/checkpointing/llama3-8b/20260701_100000"
@@ -366,6 +368,46 @@ def test_what_was_stripped_from_all_images_is_a_warning_in_a_part_with_one(
 ) -> None:
     assert weighty(stripped / part) == [("CHECK-02", "warning", ".")]
     assert [f.severity for f in findings(stripped / part, source_repo=str(repository[0]))] == ["info"]
+
+
+def statuses(top: Path, waive: Callable[[Finding], bool] = lambda finding: False, **options: Any) -> dict[str, str]:
+    """Status of each submission, by division and organisation."""
+    report = check(top, Options(**options))
+    report.waived = {(f.fingerprint, f.path): Waived("a ruling", "") for f in report.findings if waive(f)}
+    return {f"{one.division}/{one.submitter}": one.status.value for one in validate(report).submissions}
+
+
+def test_a_changed_image_holds_up_the_organisation_whose_pool_it_lies_in(layout2: Path) -> None:
+    ready = {"closed/acme": "READY", "closed/globex": "READY"}
+    assert statuses(layout2) == ready
+    (image,) = (layout2 / "acme").glob("code-*")
+    (image / "more.py").write_text("")
+    held = {"closed/acme": "NOT READY", "closed/globex": "READY"}
+    assert statuses(layout2) == held
+    assert statuses(layout2, submitters=("globex",)) == {"closed/globex": "READY"}
+    assert statuses(layout2, lambda finding: finding.rule == "CHECK-02") == ready
+    (found,) = [f for f in findings(layout2) if f.severity == "error"]
+    assert finding_json(found)["submitter"] == "acme"
+    shutil.copytree(image, image.with_name("code-00000000"))  # that no leaf points to
+    shutil.rmtree(image)
+    assert statuses(layout2) == held
+
+
+def test_an_unmarked_pool_holds_up_the_organisation_whose_it_is(layout2: Path) -> None:
+    (layout2 / "acme/.mlps-image-pool").unlink()
+    assert statuses(layout2) == {"closed/acme": "NOT READY", "closed/globex": "READY"}
+
+
+def test_a_changed_image_of_the_common_pool_holds_up_the_workloads_that_point_to_it(layout3: Path) -> None:
+    image, digest = image_in(layout3 / "code-images", {"main.py": "of globex"})
+    name_image(layout3 / LEAF.format("globex"), digest)
+    (image / "more.py").write_text("")
+    assert statuses(layout3) == {"closed/acme": "READY", "closed/globex": "NOT READY"}
+    report = validate(check(layout3, Options()))
+    held = {unit.place: unit.held_up_by for one in report.submissions for unit in one.units if unit.held_up_by}
+    assert held == {place_of(LEAF.format("globex")): [f"code-images/{image.name}"]}
+    (found,) = findings(layout3)
+    assert finding_json(found)["submitter"] == ""
 
 
 # CHECK-03 and CHECK-04.
