@@ -177,8 +177,10 @@ class _TreeReader:
             referenced = captured.digest in named
         else:
             referenced = any(images.image_name(digest) == name for digest in named)
-        unseen = Absence(NOT_GIVEN, Reason.UNREADABLE, clean(path), "", "not every leaf was looked at")
-        sheet.put("referenced", referenced or (unseen if self._listing.incomplete else False), at)
+        # A leaf whose pointer names nothing may be the one: CHECK-01 tells of it.
+        unknown = self._listing.incomplete or any("" in counts for counts in served.values())
+        unseen = Absence(NOT_GIVEN, Reason.UNREADABLE, clean(path), "", "it is not known what every leaf points to")
+        sheet.put("referenced", referenced or (unseen if unknown else False), at)
         return sheet.build(CodeImage, clean(path))
 
     def _recorded(self, sheet: FactSheet, captured: Captured | None) -> None:

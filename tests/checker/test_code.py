@@ -26,6 +26,7 @@ OWN = ("CHECK-", "PROV-", "EDN-", "RPT-", "2.1.6")
 LEAF = "closed/{}/results/fast-1/checkpointing/llama3-8b/20260701_100000"
 DLIO = "e1919d7b6ccffbe15143cd616517da9e5d7b26a7"
 CLASS_8B = "68df04b7240e3fb0"
+LARGE_FILE = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 44\n"
 
 
 def findings(top: Path, edition: str = "3.0", **options: Any) -> list[Finding]:
@@ -189,11 +190,56 @@ def test_a_pointer_that_leads_nowhere_is_one_error(layout3: Path, name: str) -> 
     assert "\x1b" not in found[0].message
 
 
-def test_white_space_and_a_placeholder_are_no_findings(layout3: Path) -> None:
+@pytest.mark.parametrize("name", [name for name in POINTERS if name != "another image of the same name"])
+@pytest.mark.parametrize("form", ["layout3", "layout2"])
+def test_the_image_of_a_pointer_that_names_nothing_is_no_orphan(
+    form: str, name: str, request: pytest.FixtureRequest
+) -> None:
+    top: Path = request.getfixturevalue(form)
+    for organisation in ("acme", "globex"):
+        POINTERS[name](top / LEAF.format(organisation) / ".mlps-code-image")
+    assert short(findings(top)) == [("CHECK-01", "error", LEAF.format(each)) for each in ("acme", "globex")]
+
+
+def test_white_space_around_a_pointer_is_no_finding(layout3: Path) -> None:
     (layout3 / LEAF.format("acme") / ".mlps-code-image").write_text(f"md5-tree-v2:{IMAGE}\n")
     assert findings(layout3) == []
-    (layout3 / LEAF.format("acme") / ".mlps-code-image").write_text("PRUNED BY STAFF\n")
-    assert findings(layout3) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "severity", "status", "words"),
+    [
+        ("PRUNED BY STAFF\n", "info", "READY", "its content was replaced by 'PRUNED BY STAFF'"),
+        (LARGE_FILE, "warning", "UNDECIDED", "it is a Git LFS pointer, not the file itself"),
+    ],
+    ids=["pruned", "LFS"],
+)
+@pytest.mark.parametrize("edition", ["3.0", "4.0-draft"])
+def test_a_pointer_without_its_content_is_told_for_each_leaf(
+    layout2: Path, edition: str, content: str, severity: str, status: str, words: str
+) -> None:
+    pointers = [f"{LEAF.format(organisation)}/.mlps-code-image" for organisation in ("acme", "globex")]
+    stamp(layout2 / LEAF.format("acme"), tool__code_image="md5-tree-v2:" + "0" * 32)
+    for pointer in pointers:
+        (layout2 / pointer).write_text(content)
+    found = findings(layout2, edition)
+    assert short(found) == [("CHECK-01", severity, pointer) for pointer in pointers]
+    assert all(words in finding.message for finding in found)
+    assert found[0].opens == (("PROV-01",) if edition == "4.0-draft" else ())
+    assert statuses(layout2)["closed/acme"] == status
+
+
+@pytest.mark.parametrize(("content", "severity"), [("PRUNED BY STAFF\n", "info"), (LARGE_FILE, "warning")])
+def test_a_pruned_pointer_of_a_training_run_is_told_once(tmp_path: Path, content: str, severity: str) -> None:
+    """Rule 3.6.1 compares what it names."""
+    tree = TrainingTree(tmp_path).build()
+    for run in tree.runs:
+        run.edit("metadata", {"/args/_validated_pool_hash": IMAGE})
+        point(tmp_path, run.path)
+    before = {finding.fingerprint for finding in check(tmp_path, Options()).findings}
+    (tree.runs[0].path / ".mlps-code-image").write_text(content)
+    new = [f for f in check(tmp_path, Options()).findings if f.fingerprint not in before]
+    assert [(f.rule, f.severity) for f in new] == [("CHECK-01", severity)]
 
 
 # CHECK-02.
@@ -581,6 +627,10 @@ def test_the_rollup_table_agrees_with_the_tables_below(layout3: Path) -> None:
     ):
         rollup.write_text(json.dumps(content))
         assert weighty(layout3, "4.0-draft") == expected, content
+    rollup.write_text(LARGE_FILE)
+    assert weighty(layout3, "4.0-draft") == [("RPT-01", "warning", "closed/acme/results/results.json")]
+    rollup.write_text("PRUNED BY STAFF\n")
+    assert weighty(layout3, "4.0-draft") == []
     assert weighty(layout3, "3.0") == []
 
 
