@@ -21,6 +21,7 @@ from .executors import Executor, ExecutorError, Processes
 from .formats import FORMATS, Style
 from .location import Location, is_inside, locate
 from .outputs import AddFile, AddFormat, OutputError, Writers, outputs_of
+from .readers.source_repo import SourceRepository
 from .report import CheckReport
 from .rulings import WaiversError, apply_rulings, draft, read_waivers
 from .scan import Options, check, select
@@ -141,9 +142,13 @@ def _check(arguments: argparse.Namespace, executor: Executor) -> int:
 
 def _repository(path: str | None) -> str:
     """The given clone; empty where none is."""
-    if path is not None and not os.path.isdir(path):
+    if path is None:
+        return ""
+    if not os.path.isdir(path):
         raise UsageError(f"--source-repo {clean(path)}: there is no such directory")
-    return path or ""
+    if problem := SourceRepository(path).problem():  # it would excuse every image as one whose commit is not known
+        raise UsageError(f"--source-repo {clean(path)}: {problem}")
+    return path
 
 
 def _refuse_output_in_tree(output: str | None, location: Location, option: str = "--output") -> None:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mlpstorage.results.images import IMAGE_PREFIX, POOL
 from mlpstorage.results.layout import COMMAND, DIVISIONS, FAMILY_LEVELS
 from mlpstorage.results.text import clean
 from rules import Finding, Outcome, Report, load_edition
@@ -50,6 +51,13 @@ def place_of(path: str) -> Place:
     return Place(division, submitter)
 
 
+def shown_place(path: str) -> Place:
+    """As :func:`place_of`; what an organisation's own pool holds lies in no division and is that organisation's."""
+    pool, _, name = path.partition("/")
+    own = name.startswith(IMAGE_PREFIX) and pool != POOL and pool.lower() not in DIVISIONS
+    return Place(submitter=pool) if own else place_of(path)
+
+
 def _workload_depth(family: list[str]) -> int:
     """Number of names that make a workload: the family and its levels, without that of the command."""
     levels = FAMILY_LEVELS.get("".join(family), ())
@@ -62,6 +70,10 @@ States = dict[Place, dict[str, Outcome]]
 
 OpenRules = dict[Place, set[str]]
 """Place to the ids of rules with an error clause that could not be decided there, for what they rest on is gone."""
+
+
+Resting = dict[str, set[Place]]
+"""Path of a code image, or of a pool, to the places whose results rest on it."""
 
 
 def note_outcomes(states: States, outcomes: Iterable[tuple[str, str, Outcome]]) -> None:
@@ -153,6 +165,8 @@ class CheckReport:
     submitters: int = 0
     systems: int = 0
     leaves: int = 0
+    resting: Resting = field(default_factory=dict)
+    """Whose results an error in a pool of code images concerns."""
     waived: dict[tuple[str, str], Waived] = field(default_factory=dict)
     """Fingerprint and path of the findings that a ruling waives: they stay in ``findings`` and do not count."""
     since: Since | None = None
@@ -271,7 +285,7 @@ def submission_json(submission: Submission) -> dict[str, Any]:
 
 def finding_json(finding: Finding, waived: Waived | None = None) -> dict[str, Any]:
     """One finding as the contract has it, with clause, outcome, item, further paths and rules left open."""
-    place = place_of(finding.path)
+    place = shown_place(finding.path)
     return {
         "rule": finding.rule,
         "name": finding.name,
@@ -302,7 +316,7 @@ def grouped(findings: Iterable[Finding]) -> list[tuple[Place, list[Finding]]]:
     groups: dict[Place, list[Finding]] = {}
     weights: dict[tuple[str, ...], list[int]] = {}
     for finding in findings:
-        place = place_of(finding.path)
+        place = shown_place(finding.path)
         groups.setdefault(place, []).append(finding)
         for key in _levels(place):
             weight = weights.setdefault(key, [0] * len(WEIGHTY))

@@ -20,12 +20,14 @@ from rules import Finding, Severity
 from rules.evaluate import NOT_GIVEN, SUBMISSION
 from rules.facts import FactModel
 from rules.facts.base import Absence, Reason
+from rules.facts.code import CodeLeaf
 from rules.outcomes import Tally, add_tally
 
 from .discovery import (
     UNLISTED,
     Listing,
     NothingToCheckError,
+    SubmitterDirectory,
     SystemDirectory,
     WorkloadDirectory,
     lone_leaf,
@@ -42,7 +44,19 @@ from .readers.code_evidence import Captured, CodeEvidence, LeafCode, capture, re
 from .readers.common import unlisted
 from .readers.families import DEEP_FAMILIES, FAMILIES, Family
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
-from .report import SUBMISSION_DEPTH, CheckReport, Fault, OpenRules, States, add_states, note_outcomes, place_of
+from .report import (
+    SUBMISSION_DEPTH,
+    CheckReport,
+    Fault,
+    OpenRules,
+    Place,
+    Resting,
+    States,
+    add_states,
+    note_outcomes,
+    place_of,
+    shown_place,
+)
 from .selection import Selection
 
 
@@ -77,6 +91,8 @@ class Part:
     runs: int = 0
     states: States = field(default_factory=dict)
     open_rules: OpenRules = field(default_factory=dict)
+    resting: Resting = field(default_factory=dict)
+    """Whose results an error in a pool of code images concerns."""
     unjudged: list[str] = field(default_factory=list)
     """Directories of results that no rules are there for yet."""
     leaves: dict[str, LeafCode] = field(default_factory=dict)
@@ -209,11 +225,29 @@ def check_tree(address: Address, options: Options, listing: Listing, evidence: C
         # The rules on the whole tree are the same in both divisions; a finding has that of its place, if any.
         part.findings = [replace(f, division=place_of(f.path).division.lower()) for f in part.findings]
         told = {unlisted(o.path, o.detail).cause for o in listing.obstacles if o.kind == UNLISTED}
+        blocked = {f.path for f in part.findings if f.severity is Severity.ERROR}
         for submitter in listing.submitters:
             with _faults_kept(part, clean(submitter.path), options):
                 facts = [read_submitter(root, listing, submitter, evidence) for read_submitter in structure.SUBMITTER]
+                _note_resting(part.resting, blocked, submitter, facts)
                 _judge(part, facts, submitter.division, options, told)
     return part
+
+
+def _note_resting(
+    resting: Resting, blocked: Collection[str], submitter: SubmitterDirectory, subjects: Iterable[FactModel]
+) -> None:
+    """Note which of the code that has errors is this submitter's own, and which its leaves point to."""
+    name, own = clean(submitter.name), place_of(clean(submitter.path))
+    for path in blocked:
+        if path == name or shown_place(path) == Place(submitter=name):
+            resting.setdefault(path, set()).add(own)
+    leaves = (leaf for facts in subjects for leaf in facts.below if isinstance(leaf, CodeLeaf)) if blocked else ()
+    for leaf in leaves:
+        image = "" if isinstance(leaf.image_path, Absence) else leaf.image_path
+        for path in (image, image.rpartition("/")[0]):
+            if path in blocked:
+                resting.setdefault(path, set()).add(place_of(leaf.path))
 
 
 def check_system(address: Address, options: Options, system: SystemDirectory) -> Part:
@@ -397,6 +431,8 @@ def _add(report: CheckReport, part: Part) -> None:
     report.faults.extend(part.faults)
     report.unjudged.extend(part.unjudged)
     add_states(report.states, part.states)
+    for path, places in part.resting.items():
+        report.resting.setdefault(path, set()).update(places)
     for place, ids in part.open_rules.items():
         report.open_rules.setdefault(place, set()).update(ids)
     add_tally(report.tally, part.tally)

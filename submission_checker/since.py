@@ -12,7 +12,7 @@ from rules import Finding, load_edition
 from rules.outcomes import SEVERITY_ORDER
 
 from .depth import deep_clauses
-from .report import SCHEMA, CheckReport, Since, finding_json
+from .report import SCHEMA, CheckReport, Since, finding_json, place_of
 
 _NEEDED = ("rule", "severity", "path", "message", "fingerprint")
 _MAX_BYTES = 2**30
@@ -65,7 +65,7 @@ def apply_since(
         and item["rule"] in rules_reported
         and (item["rule"], item.get("clause")) not in undecided
         and (not start or item["path"] == start or item["path"].startswith(f"{start}/"))
-        and (not submitters or item.get("submitter") in submitters)
+        and (not submitters or place_of(item["path"]).submitter in submitters)
     ]
     since.known = [
         finding_json(finding, report.waiver_of(finding))

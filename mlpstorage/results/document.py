@@ -74,9 +74,7 @@ class Document:
 
     def absence(self, pointer: str = "") -> Absence:
         """Why nothing of this file is known. Only where the file is not ok."""
-        pruned = Reason.POINTER if self.detail == LARGE_FILE_POINTER else Reason.PLACEHOLDER
-        reasons = {"missing": Reason.MISSING_FILE, "placeholder": pruned}
-        return Absence(self.cause, reasons.get(self.state, Reason.UNREADABLE), self.path, pointer, self.detail)
+        return Absence(self.cause, why_unread(self.state, self.detail), self.path, pointer, self.detail)
 
     def source(self, pointer: str = "") -> Source:
         """A place in this file."""
@@ -157,6 +155,12 @@ class Document:
     def list(self, *pointers: str) -> Found[list[Any]]:
         """A list; the empty text that some tools write for an empty list is one."""
         return self._first(pointers, as_list)
+
+
+def why_unread(state: State, detail: str) -> Reason:
+    """Why nothing is known of a file that is in a state other than 'ok'."""
+    pruned = Reason.POINTER if detail == LARGE_FILE_POINTER else Reason.PLACEHOLDER
+    return {"missing": Reason.MISSING_FILE, "placeholder": pruned}.get(state, Reason.UNREADABLE)
 
 
 def _keys(pointer: str) -> list[str]:

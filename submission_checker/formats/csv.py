@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 from mlpstorage.results.text import clean
 from rules import Finding
 
-from ..report import CheckReport, Waived, place_of
+from ..report import CheckReport, Waived, shown_place
 from .shown import value_text
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def harmless(text: str) -> str:
 
 
 def _row(finding: Finding, waived: Waived | None) -> list[str]:
-    place = place_of(finding.path)
+    place = shown_place(finding.path)
     evidence = [f"{item.fact} = {value_text(item.value)} ({item.source})" for item in finding.evidence]
     return [
         finding.severity.value,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from mlpstorage.results.text import clean
 from rules import Finding
 
-from ..report import SEVERITIES, CheckReport, place_of
+from ..report import SEVERITIES, CheckReport, shown_place
 from .shown import count, file_of, title_of, totals
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def write(report: CheckReport, out: TextIO, style: Style) -> None:
 def _single(findings: list[Finding]) -> Iterator[tuple[Finding, str]]:
     for finding in findings:
         remedy = f"\n{finding.remedy}" if finding.remedy else ""
-        yield finding, f"{title_of(place_of(finding.path))}: {finding.message}{remedy}"
+        yield finding, f"{title_of(shown_place(finding.path))}: {finding.message}{remedy}"
 
 
 def _grouped(findings: list[Finding]) -> Iterator[tuple[Finding, str]]:
@@ -53,7 +53,7 @@ def _grouped(findings: list[Finding]) -> Iterator[tuple[Finding, str]]:
         rules.setdefault(finding.rule, []).append(finding)
     for group in rules.values():
         first, *others = group
-        lines = [f"{title_of(place_of(first.path))}: {first.message}", first.remedy]
+        lines = [f"{title_of(shown_place(first.path))}: {first.message}", first.remedy]
         if others:
             lines.append(f"and {count(len(others), 'more finding')} of this rule, at:")
             lines.extend(finding.path for finding in others[:_PATHS])
