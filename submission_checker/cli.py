@@ -119,7 +119,10 @@ def _check(arguments: argparse.Namespace, executor: Executor) -> int:
     earlier = read_report(arguments.since) if arguments.since is not None else None
     scope, submitters = location.scope, split_list(arguments.submitter)
     repository = _repository(arguments.source_repo)
-    options = Options(edition.id, tuple(submitters), debug=arguments.debug, source_repo=repository, deep=arguments.deep)
+    options = Options(
+        edition.id, tuple(submitters), debug=arguments.debug, source_repo=repository, deep=arguments.deep,
+        keep_undecided=earlier is not None,
+    )  # fmt: skip
     # What a ruling waives and what is new is settled at the end only: then no finding can be told before.
     writers = Writers(outputs, selection.keeps if rulings is None and earlier is None else None)
     report = check(location, options, writers.found, executor)
