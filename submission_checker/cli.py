@@ -19,6 +19,7 @@ from .depth import deep_clauses
 from .discovery import NothingToCheckError
 from .executors import Executor, MpiError, Processes
 from .formats import FORMATS, Style
+from .formats.shown import harmless
 from .location import Location, is_inside, locate
 from .outputs import AddFile, AddFormat, OutputError, Writers, outputs_of
 from .report import CheckReport
@@ -55,20 +56,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         UsageError, OutputError, NothingToCheckError, UnknownRuleIdError, WaiversError, EarlierReportError,
         CompareUsageError, rules.UnknownEditionError, MpiError,
     ) as error:  # fmt: skip
-        print(f"submission-checker: {clean(str(error))}", file=sys.stderr)
+        _say(clean(str(error)))
         return Exit.NOT_CHECKED
     except KeyboardInterrupt:
-        print("submission-checker: interrupted; nothing was concluded", file=sys.stderr)
+        _say("interrupted; nothing was concluded")
         return Exit.NOT_CHECKED
     except Exception as error:  # a bug must never look like a verdict
         if arguments.debug:
             traceback.print_exc()
-        print(
-            f"submission-checker: fault of the checker: {type(error).__name__}: {clean(str(error))}"
-            + ("" if arguments.debug else " (--debug shows where)"),
-            file=sys.stderr,
-        )
+        where = "" if arguments.debug else " (--debug shows where)"
+        _say(f"fault of the checker: {type(error).__name__}: {clean(str(error))}{where}")
         return Exit.FAULT
+
+
+def _say(text: str) -> None:
+    print(f"submission-checker: {harmless(text)}", file=sys.stderr)
 
 
 def _command(words: list[str]) -> tuple[argparse.ArgumentParser, Callable[[argparse.Namespace], int]]:
@@ -138,7 +140,7 @@ def _check(arguments: argparse.Namespace, executor: Executor) -> int:
         apply_since(report, arguments.since, earlier, selected=selection.rules, scope=scope, submitters=submitters)
     writers.write(report, Style(verbose=arguments.verbose))
     for fault in report.faults:
-        print(f"submission-checker: fault of the checker at {fault.path}: {fault.message}", file=sys.stderr)
+        _say(f"fault of the checker at {fault.path}: {fault.message}")
     return exit_code(report, arguments.fail_on)
 
 
