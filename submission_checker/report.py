@@ -121,15 +121,17 @@ class Waived:
 
 @dataclass(slots=True)
 class Since:
-    """What changed against an earlier report. ``cleared`` and ``known`` are findings as JSON has them.
+    """What changed against an earlier report. All lists hold findings as JSON has them.
 
-    ``known``: what stood in the earlier report already and is therefore not among the findings.
+    ``known``: what stood in the earlier report already and is therefore not among the findings. ``unsettled``: what
+    stood there and is neither found again nor cleared, for this check did not look at it or could not decide it.
     """
 
     report: str
     edition: str
     cleared: list[dict[str, Any]] = field(default_factory=list)
     known: list[dict[str, Any]] = field(default_factory=list)
+    unsettled: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -150,12 +152,18 @@ class CheckReport:
     faults: list[Fault] = field(default_factory=list)
     unjudged: list[str] = field(default_factory=list)
     """Directories of results that no rules are there for yet."""
+    unseen: list[str] = field(default_factory=list)
+    """Paths of what was passed over: what could not be listed, links, special files, workloads that lost a part."""
+    undecided: set[tuple[str, str, str]] = field(default_factory=set)
+    """Rule, clause and subject's path of what could not be decided, where these are kept."""
     left_out: list[str] = field(default_factory=list)
     """Rules that the user did not select."""
     deep: bool = False
     """The files of every rank were read as well."""
     partial: bool = False
     """Less than a submission was looked at: a system, a workload or a leaf."""
+    part: str = ""
+    """The path of the part of the tree that was asked for; empty: all."""
     only: list[str] = field(default_factory=list)
     """The submitters that the user asked for; empty: all."""
     states: States = field(default_factory=dict)
@@ -231,7 +239,7 @@ def frame_json(report: CheckReport) -> dict[str, Any]:
 
     counts, validation = report.severities, validate(report)
     since = {} if report.since is None else {"since": asdict(report.since)}
-    deep = {"deep": True} if report.deep else {}
+    more = ({"part": report.part} if report.part else {}) | ({"deep": True} if report.deep else {})
     return {
         "schema": SCHEMA,
         "tool": {"name": "submission-checker", "version": __version__},
@@ -239,7 +247,7 @@ def frame_json(report: CheckReport) -> dict[str, Any]:
         "edition_digest": load_edition(report.edition).digest,
         "caution": report.caution,
         "results_dir": clean(report.results_dir),
-        "filters": {"submitters": report.only, "rules_left_out": report.left_out, **deep},
+        "filters": {"submitters": report.only, "rules_left_out": report.left_out, **more},
         "status": validation.status.value,
         "summary": {
             "errors": counts["error"],

@@ -71,6 +71,8 @@ class Options:
     """A clone of the tool's repository to compare code images with; empty: none."""
     deep: bool = False
     """Whether to recompute what takes the files of every rank."""
+    keep_undecided: bool = False
+    """Whether to keep every clause that could not be decided: what a comparison with an earlier report asks for."""
     judge: Callable[[Part, Sequence[FactModel], str], None] | None = None
     """What to do with the facts of subjects that belong together, and their division, in place of judging them."""
 
@@ -95,6 +97,10 @@ class Part:
     """Whose results an error in a pool of code images concerns."""
     unjudged: list[str] = field(default_factory=list)
     """Directories of results that no rules are there for yet."""
+    unseen: list[str] = field(default_factory=list)
+    """Workload directories that were not judged, for something in them could not be listed."""
+    undecided: set[tuple[str, str, str]] = field(default_factory=set)
+    """Rule, clause and subject's path of what could not be decided, where these are kept."""
     leaves: dict[str, LeafCode] = field(default_factory=dict)
     """What the leaves say of their code, by path; for the rules on the tree and on submissions."""
     images: dict[str, Captured] = field(default_factory=dict)
@@ -130,9 +136,11 @@ def _checked(
     parts: Iterator[Part]
     report = CheckReport(edition.id, location.shown, edition.info.caution, deep=options.deep)
     report.partial = location.kind != "tree" or len(location.scope) > SUBMISSION_DEPTH
+    report.part = clean("/".join(location.scope))
     if location.kind == "tree" and not location.is_leaf:
         listing, tasks = _list(location, options)
         report.unreadable.extend(listing.unreadable)
+        report.unseen.extend(listing.unseen)
         report.systems = len(listing.systems)
         report.submitters = len(listing.submitters)
         if not (listing.submitters or listing.obstacles or listing.misplaced):
@@ -326,6 +334,7 @@ def _workloads(
             part.remarks.append(
                 f"{clean(directory.path)}: not judged as a whole, for {clean(directory.lost)} cannot be listed"
             )
+            part.unseen.append(clean(directory.path))
             continue
         if directory.family not in options.families:
             part.remarks.append(f"{clean(directory.path)}: results of this family are not judged yet")
@@ -356,7 +365,10 @@ def _judge(
         return
     evaluations = []
     for facts in subjects:
-        evaluation = evaluate(rules.load_edition(options.edition), facts, division)
+        whole = rules.load_edition(options.edition).evaluate(facts, division=division, stage=SUBMISSION)
+        if options.keep_undecided:
+            part.undecided.update((q.rule, q.clause, q.path) for q in whole.open_questions)
+        evaluation = _asked(whole)
         new = tuple(question for question in evaluation.open_questions if question.absence.cause not in told)
         evaluations.append(replace(evaluation, open_questions=new))
         note_outcomes(part.states, evaluation.outcomes)
@@ -382,8 +394,12 @@ def _expected(absence: Absence) -> bool:
 
 
 def evaluate(edition: rules.Edition, facts: FactModel, division: str) -> rules.Evaluation:
-    """Judge a subject. What lies above a lone directory was not asked for and is no open question; a remark says so."""
-    evaluation = edition.evaluate(facts, division=division, stage=SUBMISSION)
+    """Judge a subject, as a check does."""
+    return _asked(edition.evaluate(facts, division=division, stage=SUBMISSION))
+
+
+def _asked(evaluation: rules.Evaluation) -> rules.Evaluation:
+    """What lies above a lone directory was not asked for and is no open question; a remark says so."""
     asked = tuple(question for question in evaluation.open_questions if question.absence.cause != NOT_GIVEN)
     return replace(evaluation, open_questions=asked)
 
@@ -430,6 +446,8 @@ def _add(report: CheckReport, part: Part) -> None:
     report.leaves += part.runs
     report.faults.extend(part.faults)
     report.unjudged.extend(part.unjudged)
+    report.unseen.extend(part.unseen)
+    report.undecided |= part.undecided
     add_states(report.states, part.states)
     for path, places in part.resting.items():
         report.resting.setdefault(path, set()).update(places)

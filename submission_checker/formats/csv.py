@@ -9,7 +9,7 @@ from mlpstorage.results.text import clean
 from rules import Finding
 
 from ..report import CheckReport, Waived, shown_place
-from .shown import value_text
+from .shown import no_old_command, value_text
 
 if TYPE_CHECKING:
     from . import Style
@@ -33,7 +33,7 @@ def write(report: CheckReport, out: TextIO, style: Style) -> None:
 
 def harmless(text: str) -> str:
     """A cell that a spreadsheet takes for text, with no control characters in it."""
-    text = clean(text, 30_000)
+    text = no_old_command(clean(text, 30_000))
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 

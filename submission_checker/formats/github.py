@@ -13,7 +13,7 @@ from mlpstorage.results.text import clean
 from rules import Finding
 
 from ..report import SEVERITIES, CheckReport, shown_place
-from .shown import count, file_of, title_of, totals
+from .shown import count, file_of, no_old_command, title_of, totals
 
 if TYPE_CHECKING:
     from . import Style
@@ -63,7 +63,7 @@ def _grouped(findings: list[Finding]) -> Iterator[tuple[Finding, str]]:
 
 def _data(text: str) -> str:
     """Text of a command: one line, in which nothing ends it."""
-    lines = "%0A".join(clean(line).replace("%", "%25") for line in text.split("\n"))
+    lines = "%0A".join(no_old_command(clean(line)).replace("%", "%25") for line in text.split("\n"))
     return lines.replace("\r", "%0D")
 
 
