@@ -69,6 +69,10 @@ class VectorDatabaseRun(FactModel):
     plural: ClassVar[str] = "vdb_runs"
 
     division: Fact[Division] = fact("Division claimed: path segment, or the metadata's.", known=Known.PLAN)
+    recorded_division: Fact[str] = fact("Division that the metadata names (args.mode), lower case.", known=Known.RUN)
+    recorded_verdict: Fact[str] = fact(
+        "The gate's verdict as recorded, lower case; 'none' where it gave none.", known=Known.RUN
+    )
     engine: Fact[str] = fact("Database engine, lower case.", known=Known.PLAN)
     engine_claims: Fact[list[Claim]] = fact("What each file says of the engine.", known=Known.RUN)
     index: Fact[str] = fact("Index type of the run, upper case.", known=Known.PLAN)
@@ -130,6 +134,9 @@ class VectorDatabaseRun(FactModel):
     )
     filesystem_evidence: Fact[Literal["sidecar", "df", "none"]] = fact(
         "What the evidence is: fs_separation.json, a df table in the log, or nothing.", known=Known.PROBE
+    )
+    sidecar_problem: Fact[str] = fact(
+        "Why fs_separation.json was not written for this run; empty where nothing in it says so.", known=Known.RUN
     )
     gate_skipped: Fact[bool] = fact("The check of the filesystems was skipped by option.", known=Known.PLAN)
     storage_type: Fact[str] = fact("Declared kind of storage (--storage-type), lower case.", known=Known.PLAN)

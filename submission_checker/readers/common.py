@@ -16,6 +16,9 @@ from ..discovery import UNLISTED
 
 Role = Literal["summary", "metadata", "config", "other"]
 
+NOT_STATED = "(not stated)"
+"""Stands for a value that a file does not have, where it is shown beside another file's."""
+
 as_api = as_choice("file", "object")
 """Converter for the protocol, the same in metadata and in system descriptions."""
 
@@ -43,6 +46,13 @@ def leaf_file(document: Document, role: Role, directory: str) -> LeafFile:
 def mapped(found: Found[Any], convert: Callable[[Any], Any]) -> Found[Any]:
     """What was read, converted; an absence stays what it is."""
     return found.map(convert) if isinstance(found, Reading) else found
+
+
+def recorded_verdict(metadata: Document) -> Found[str]:
+    """The gate's verdict that the tool recorded, lower case; 'none' where it gave none (null)."""
+    if metadata.ok and "verification" in metadata.data and metadata.data["verification"] is None:
+        return Reading("none", metadata.source("/verification"))
+    return mapped(metadata.text("/verification"), str.lower)
 
 
 def stated_path(document: Document, *pointers: str) -> Found[str]:

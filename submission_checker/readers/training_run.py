@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from functools import cache
 from typing import Any, Literal
 
-from mlpstorage.results import dlio, layout
+from mlpstorage.results import dlio
 from mlpstorage.results.document import Found, InvalidValueError, Reading, as_float, first_of
 from mlpstorage.results.text import clean, clean_all
 from rules.derived import training as derived
 from rules.derived.checkpointing import flatten
-from rules.derived.locations import location, normal_path
+from rules.derived.locations import normal_path
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.training import StatedOverride
 from rules.remembered import remembered
 
 from .checkpointing import division_of, recorded_division
 from .code_pointer import hash_of
-from .common import as_api, leaf_file, mapped, put, put_location, stated_path
+from .common import NOT_STATED, as_api, leaf_file, mapped, put, put_location, recorded_verdict, stated_path
 from .run_environment import put_environment
-from .separation import separation
+from .separation import separation, sidecar_problem
 from .training_files import MAX_KEYS, STDOUT_LOG, TrainingDocuments
 
-NOT_STATED = "(not stated)"
 _CHOICE = "workload"
 """Not a key of the workload: the template that all keys override."""
-SIDECAR_VERSION = 1
 LEFT_TO_DEEP = "3.3.2 (e), utilisation recomputed from every rank's *_output.json, is left to --deep"
 _OF_RANKS = (
     "ranks_recomputed", "rank_difference", "rank_computation", "rank_mean_difference", "rank_mean_computation",
 )  # fmt: skip
-_DAY = timedelta(days=1)
 _LARGEST = 2**63 - 1
 
 
@@ -82,10 +78,7 @@ class RunReader:
         self._put("division", division_of(self.files.leaf, self.metadata))
         self._put("directory_model", directory_model(self.files))
         self._put("recorded_division", recorded_division(self.metadata))
-        verdict = self.metadata.text("/verification")
-        if self.metadata.ok and "verification" in self.metadata.data and self.metadata.data["verification"] is None:
-            verdict = Reading("none", self.metadata.source("/verification"))
-        self._put("recorded_verdict", mapped(verdict, str.lower))
+        self._put("recorded_verdict", recorded_verdict(self.metadata))
         self._put("invalid_allowed", self._flag("allow_invalid_params"))
         chosen = dlio.workload_choice(self.files.override_words) or ""
         model, accelerator = model_of(self.files), accelerator_of(self.files)
@@ -279,38 +272,16 @@ class RunReader:
         unrelated = Absence(f"no-sidecar:{self.path}", Reason.NOT_APPLICABLE, self.path, detail="no fs_separation.json")
         self.sheet.put("sidecar_problem", unrelated)
         if sidecar.state != "missing":
-            self._put("sidecar_problem", self._sidecar_problem())
+            data, results = self._value("data_dir"), self._value("results_dir")
+            own = {"data_or_chkpt_path": ("data_dir", data), "results_path": ("results_dir", results)}
+            problem = sidecar_problem(sidecar, self.files.leaf.name, self._value("api"), own, whole=True)
+            self._put("sidecar_problem", problem)
         detail = "neither fs_separation.json nor a df table tells"
         nothing = Absence(f"no-evidence:{self.path}", Reason.NOT_RECORDED, self.path, "", detail)
         paths = (self._value("data_dir"), self._value("results_dir"))
         same, evidence = separation(self.files, STDOUT_LOG, self._value("api"), paths, nothing)
         self._put("same_filesystem", same)
         self._put("filesystem_evidence", evidence)
-
-    def _sidecar_problem(self) -> Found[str]:
-        """Whether the sidecar was written for this run: its version, its paths, its time within a day."""
-        sidecar = self.files.fs_separation
-        if not sidecar.ok:
-            return sidecar.absence()
-        problems = []
-        version = sidecar.data.get("version")
-        if type(version) is not int or version != SIDECAR_VERSION:
-            problems.append(f"its version is not {SIDECAR_VERSION}")
-        if not isinstance(sidecar.data.get("same_filesystem"), bool):
-            problems.append("same_filesystem is neither true nor false")
-        for key, name in (("data_or_chkpt_path", "data_dir"), ("results_path", "results_dir")):
-            recorded, wanted = sidecar.text(f"/{key}"), self._value(name)
-            if isinstance(wanted, Absence):
-                continue
-            path = location(recorded.value, self._value("api")) if isinstance(recorded, Reading) else NOT_STATED
-            if path != wanted:
-                problems.append(f"{key} is {path}, the run's {name} is {wanted}")
-        probed, start = sidecar.utc_time("/probed_at"), layout.leaf_time(self.files.leaf.name)
-        if isinstance(probed, Absence):
-            problems.append("it does not tell when it was probed")
-        elif start is not None and abs(probed.value - start) > _DAY:
-            problems.append(f"it was probed at {probed.value.isoformat()}Z")
-        return Reading("; ".join(problems), sidecar.source())
 
     def _parameters(self) -> None:
         model, accelerator = self._value("model"), self._value("accelerator")

@@ -16,9 +16,10 @@ from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.vector_database import Metric, Override, Recomputed, RunParameter, Stated, VectorDatabaseRun
 
 from ..leaf import Leaf
-from .checkpointing import division_of
+from .checkpointing import division_of, recorded_division
 from .code_pointer import hash_of
-from .common import as_api, leaf_file, mapped, put, put_location, stated_path
+from .common import as_api, leaf_file, mapped, put, put_location, recorded_verdict, stated_path
+from .separation import sidecar_problem
 from .vector_database_files import COLLECTION_REQUESTS, RunDocuments, best_of, claims, compared, with_requests
 
 METRICS = ("throughput_qps", "mean_latency_ms", "p95_latency_ms", "p99_latency_ms", "p999_latency_ms")
@@ -142,6 +143,11 @@ class _RunReader:
 
     def _identity(self) -> None:
         self._put("division", division_of(self.leaf, self.metadata))
+        for name, stated in (
+            ("recorded_division", recorded_division(self.metadata)),
+            ("recorded_verdict", recorded_verdict(self.metadata)),
+        ):
+            self._put(name, self._recorded(name, stated))
         directory = engine_directory(self.path)
         engines = self._stated(
             self.summary.text("/database/database"),
@@ -484,6 +490,14 @@ class _RunReader:
             same, evidence = self._by_df(root, results)
         self._put("same_filesystem", same)
         self._put("filesystem_evidence", evidence)
+        problem: Found[str]
+        if sidecar.state == "missing":
+            detail = f"no {layout.FS_SEPARATION}"
+            problem = Absence(f"no-sidecar:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
+        else:
+            paths = {"data_or_chkpt_path": ("storage_root", root), "results_path": ("results_dir", results)}
+            problem = sidecar_problem(sidecar, self.leaf.name, self._value("api"), paths, whole=False)
+        self._put("sidecar_problem", problem)
 
     def _by_df(self, root: Any, results: Any) -> tuple[Found[bool], Found[str]]:
         log = self.files.log

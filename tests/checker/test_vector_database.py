@@ -97,6 +97,14 @@ def test_mpi_ranks_with_the_load_of_another_collection(tmp_path: Path) -> None:
     assert {(f.clause, f.severity.value) for f in logged} == {("logged", "info")}
 
 
+OWN = {
+    "/data_or_chkpt_path": "/mnt/bench/milvus/", "/results_path": "/srv/results", "/probed_at": "2026-07-21T08:22:40Z",
+}  # fmt: skip
+FOREIGN = {
+    "/version": 7, "/data_or_chkpt_path": "/elsewhere", "/results_path": "/other", "/probed_at": "2020-01-01T00:00:00Z",
+}  # fmt: skip
+"""What fs_separation.json states of itself."""
+
 COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
     "unknown scale": (
         each_run(lambda leaf: (leaf.edit("summary.json", {"/num_vectors": 5000}),
@@ -261,6 +269,13 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
         both(edit("metadata", {"/args/results_dir": "/mnt/bench/milvus/results"}),
              edit("fs_separation.json", {"/same_filesystem": True})),
         {"5.4.1 warning": 1, "5.4.2 warning": 1}),
+    "sidecar of another run": (edit("fs_separation.json", FOREIGN), {"5.4.2 warning": 1}),
+    "sidecar of this run": (edit("fs_separation.json", OWN), {}),
+    "sidecar of an unknown version": (edit("fs_separation.json", {**OWN, "/version": 7}), {"5.4.2 warning": 1}),
+    "sidecar of another storage": (
+        edit("fs_separation.json", {**OWN, "/data_or_chkpt_path": "/elsewhere"}), {"5.4.2 warning": 1}),
+    "sidecar of another day": (
+        edit("fs_separation.json", {**OWN, "/probed_at": "2020-07-21T08:22:36Z"}), {"5.4.2 warning": 1}),
     "one filesystem": (edit("fs_separation.json", {"/same_filesystem": True}), {"5.4.2 warning": 1}),
     "object API on a local disk": (
         both(lambda tree: tree.describe("object"),
@@ -319,6 +334,16 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
         {"5.6.4 error": 2}),
     "free parameters of the load overridden": (
         edit_load("metadata", {"/override_parameters": {"dataset": {"chunk_size": 5000, "num_shards": 4}}}), {}),
+    "run in another division": (
+        each_run(lambda leaf: leaf.edit("metadata", {"/args/mode": "open"})), {"X5.4 error": 1}),
+    "one run that was none for a submission": (edit("metadata", {"/args/mode": "whatif"}), {"X5.4 error": 1}),
+    "the division in capitals": (edit("metadata", {"/args/mode": "Closed"}), {}),
+    "no division recorded": (edit("metadata", {"/args/mode": DELETE}), {}),  # told as what is left open
+    "the tool objected": (edit("metadata", {"/verification": "INVALID"}), {"5.6.4 warning": 1}),
+    "the tool objected, and why": (
+        edit("metadata", {"/verification": "INVALID", "/args/allow_invalid_params": True}), {"5.6.4 error": 1}),
+    "no verdict of the tool": (edit("metadata", {"/verification": None}), {}),
+    "an unknown verdict of the tool": (edit("metadata", {"/verification": "Close"}), {"X5.4 warning": 1}),
     "own configuration": (edit("metadata", {"/args/config": "mine.yaml"}), {"5.6.4 warning": 1}),
     "own configuration file": (
         edit("metadata", {"/args/config_file": "/home/user/mine.yaml"}), {"5.6.4 warning": 1}),
@@ -332,6 +357,31 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
     "a damaged summary": (lambda tree: tree.runs[0].write("summary.json", "{"), {"X5.3 error": 1}),
     "damaged recall": (lambda tree: tree.runs[0].write("recall_stats.json", "{"), {"X5.3 warning": 1}),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("division", ["closed", "open"])
+def test_a_run_for_whatif_is_never_submittable(tmp_path: Path, division: str) -> None:
+    tree = complete(tmp_path / "t", division=division)
+    each_run(lambda leaf: leaf.edit("metadata", {"/args/mode": "whatif"}))(tree)
+    (finding,) = [f for f in found(tree) if f.severity.value == "error"]
+    assert (finding.rule, finding.clause, len(finding.paths)) == ("X5.4", "division", 5)
+    assert f"lies in {division}; its metadata says whatif" in finding.message
+
+
+def test_a_division_that_is_not_recorded_is_told(tmp_path: Path) -> None:
+    tree = complete(tmp_path / "t")
+    edit("metadata", {"/args/mode": DELETE})(tree)
+    (finding,) = [f for f in found(tree) if f.rule == "X5.4"]
+    assert (finding.severity.value, finding.outcome) == ("info", "undetermined")
+
+
+def test_a_sidecar_of_another_run_is_told_with_what_differs(tmp_path: Path) -> None:
+    tree = complete(tmp_path / "t")
+    edit("fs_separation.json", {**FOREIGN, "/same_filesystem": "false"})(tree)
+    (finding,) = [f for f in found(tree, "4.0-draft") if f.rule == "5.4.2"]
+    assert (finding.clause, finding.severity.value) == ("sidecar", "warning")
+    for said in ("version is not 1", "neither true nor false", "/elsewhere", "/other", "probed at 2020-01-01"):
+        assert said in finding.message
 
 
 def tell_load(changes: dict[str, object]) -> Spoil:
