@@ -44,6 +44,7 @@ class CheckpointingRun(FactModel):
         "The gate's verdict that the metadata records (verification), lower case; 'none' where it is null.",
         known=Known.RUN,
     )
+    invalid_allowed: Fact[bool] = fact("The tool was told to run in spite of its verdict.", known=Known.RUN)
     directory_model: Fact[str] = fact("Name of the workload directory that holds the leaf.", known=Known.RUN)
     model: Fact[str] = fact("Model as named on the command line, e.g. llama3-8b.", known=Known.PLAN)
     num_processes: Fact[Int] = fact("MPI processes asked for (--num-processes).", known=Known.PLAN, unit="processes")
@@ -121,6 +122,10 @@ class CheckpointingRun(FactModel):
     filesystem_evidence: Fact[Literal["sidecar", "df", "none"]] = fact(
         "What the evidence is: fs_separation.json, a df table in the log, or nothing.", known=Known.PROBE
     )
+    sidecar_problem: Fact[str] = fact(
+        "Why fs_separation.json was not written for this run; empty where nothing in it says so.", known=Known.RUN
+    )
+    gate_skipped: Fact[bool] = fact("The filesystem gate was skipped at launch.", known=Known.RUN)
     architecture: Fact[list[Parameter]] = fact(
         "Model keys of the effective configuration beside the architecture in the reference table.", known=Known.PLAN
     )

@@ -16,7 +16,7 @@ from mlpstorage.results.document import (
     first_of,
 )
 from mlpstorage.results.files import Root
-from mlpstorage.results.layout import DIVISIONS, STDOUT_LOG
+from mlpstorage.results.layout import DIVISIONS, FS_SEPARATION, STDOUT_LOG
 from mlpstorage.results.text import clean, clean_all
 from rules.derived import checkpointing as derived
 from rules.derived.locations import normal_path
@@ -29,14 +29,13 @@ from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
 from .checkpointing_files import LeafDocuments
 from .checkpointing_times import read_times
-from .common import as_api, leaf_file, mapped, put, put_location, stated_path
+from .common import NOT_STATED, as_api, leaf_file, mapped, put, put_location, recorded_verdict, stated_path
 from .placement import hosts_of, min_ranks_per_host
 from .run_environment import put_environment
-from .separation import separation
+from .separation import separation, sidecar_problem
 
 MAX_PARAMETERS = 2000
 """Keys of a DLIO workload; real ones have about thirty."""
-NOT_STATED = "(not stated)"
 NOT_A_RUN = "datasize"
 """Command whose leaves hold a sizing, not a run."""
 
@@ -122,14 +121,16 @@ class _LeafReader:
             alone = Absence(f"alone:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
             self.sheet.put("directory_model", alone)
         self._put("recorded_division", recorded_division(self.metadata))
-        self._put("recorded_verdict", self._recorded_verdict())
+        self._put("recorded_verdict", recorded_verdict(self.metadata))
+        self._put("invalid_allowed", self._flag("allow_invalid_params"))
         self._put("model", self._model())
 
-    def _recorded_verdict(self) -> Found[str]:
-        if self.metadata.ok and "verification" in self.metadata.data and self.metadata.data["verification"] is None:
-            return Reading("none", self.metadata.source("/verification"))
-        found = self.metadata.text("/verification")
-        return found.map(str.lower) if isinstance(found, Reading) else found
+    def _flag(self, name: str) -> Found[bool]:
+        """A switch of the command line that older tools do not have."""
+        found = self.metadata.bool(f"/args/{name}")
+        if isinstance(found, Absence) and found.reason is Reason.KEY_ABSENT:
+            return self._not_recorded(name, f"the tool that wrote the leaf records no {name}")
+        return found
 
     def _model(self) -> Found[str]:
         found = self.metadata.text("/args/model", "/model")
@@ -332,6 +333,16 @@ class _LeafReader:
         same, evidence = separation(self.files, STDOUT_LOG, self._value("api"), paths, nothing)
         self._put("same_filesystem", same)
         self._put("filesystem_evidence", evidence)
+        self._put("gate_skipped", self._flag("skip_fs_separation_gate"))
+        sidecar = self.files.fs_separation
+        if sidecar.state == "missing":
+            detail = f"no {FS_SEPARATION}"
+            none = Absence(f"no-sidecar:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
+            self.sheet.put("sidecar_problem", none)
+            return
+        folder, results = paths
+        own = {"data_or_chkpt_path": ("checkpoint_folder", folder), "results_path": ("results_dir", results)}
+        self._put("sidecar_problem", sidecar_problem(sidecar, self.leaf.name, self._value("api"), own, whole=False))
 
     def _parameters(self) -> None:
         flat = self._flat(self.effective, self.effective_at)

@@ -102,6 +102,23 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
         on_all(lambda leaf: (leaf.path / "fs_separation.json").unlink()),
         [("4.4.2", "warning")],
     ),
+    "evidence of another run": (
+        edit("fs", {"/version": 7, "/results_path": "/other", "/probed_at": "2020-07-01T10:00:00Z"}),
+        [("4.4.2", "warning")],
+    ),
+    "evidence of other checkpoints": (edit("fs", {"/data_or_chkpt_path": "/elsewhere"}), [("4.4.2", "warning")]),
+    "whole evidence of this run": (
+        edit(
+            "fs",
+            {
+                "/data_or_chkpt_path": "/mnt/pfs/ckpt/",
+                "/results_path": "/home/bench/results",
+                "/probed_at": "2026-07-01T16:00:02Z",
+            },
+        ),
+        [],
+    ),
+    "filesystem gate skipped": (edit("metadata", {"/args/skip_fs_separation_gate": True}), [("4.4.2", "warning")]),
     "12 processes": (
         both(edit("metadata", {"/args/num_processes": 12}), edit("summary", {"/num_accelerators": 12})),
         [("4.6.1", "error")],
@@ -173,6 +190,11 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
     "capability no truth value": (describe(multi_host="yes"), [("4.7.4", "error")]),
     "other division recorded": (edit("metadata", {"/args/mode": "open"}), [("X4.1", "error")]),
     "other verdict recorded": (edit("metadata", {"/verification": "Close"}), [("X4.1", "error")]),
+    "refused by its own gate": (
+        edit("metadata", {"/verification": "INVALID", "/args/allow_invalid_params": True}),
+        [("X4.1", "warning")],
+    ),
+    "invalid parameters let through": (edit("metadata", {"/args/allow_invalid_params": True}), [("X4.1", "warning")]),
     "other model's directory": (lambda tree: rename_workload(tree, "llama3-70b"), [("X4.2", "error")]),
     "no model's directory": (lambda tree: rename_workload(tree, "llama3-8b_b200"), [("2.1.21", "error")]),
 }
