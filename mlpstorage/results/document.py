@@ -144,6 +144,10 @@ class Document:
         """A time in the submitter's local zone; see :func:`as_local_time`."""
         return self._first(pointers, as_local_time)
 
+    def stated_time(self, *pointers: str) -> Found[datetime]:
+        """A time as it is written, with its zone or without."""
+        return self._first(pointers, as_time)
+
     def utc_time(self, *pointers: str) -> Found[datetime]:
         """A time with a zone, in UTC; see :func:`as_utc_time`."""
         return self._first(pointers, as_utc_time)
@@ -268,7 +272,8 @@ def as_list(value: Any) -> list[Any]:
     return value
 
 
-def _time(value: Any) -> datetime:
+def as_time(value: Any) -> datetime:
+    """A time with a zone or without."""
     try:
         time = datetime.fromisoformat(value.strip()) if isinstance(value, str) else None
     except ValueError:
@@ -279,14 +284,14 @@ def _time(value: Any) -> datetime:
 
 
 def as_local_time(value: Any) -> datetime:
-    """A naive time. A zone that is written out is dropped: it is the submitter's, and so are all other times."""
-    time = _time(value)
+    """A naive time. A zone that is written out is dropped: it is the leaf's, and so are all its other times."""
+    time = as_time(value)
     return time if time.tzinfo is None else time.replace(tzinfo=None)
 
 
 def as_utc_time(value: Any) -> datetime:
     """A time with a zone as naive UTC."""
-    time = _time(value)
+    time = as_time(value)
     if time.tzinfo is None:
         raise InvalidValueError("a time with a zone (Z)")
     return time.astimezone(UTC).replace(tzinfo=None)
