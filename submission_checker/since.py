@@ -13,7 +13,7 @@ from rules import Finding, Outcome, load_edition
 from rules.outcomes import SEVERITY_ORDER
 
 from .depth import deep_clauses
-from .report import SCHEMA, CheckReport, Since, finding_json
+from .report import SCHEMA, CheckReport, Since, finding_json, place_of
 
 _NEEDED = ("rule", "severity", "path", "message", "fingerprint")
 _OPTIONAL = ("clause", "submitter", "outcome")
@@ -69,7 +69,7 @@ def apply_since(
             item["rule"] in selected
             and (item["rule"], item.get("clause")) not in undecided
             and (not start or _lies_in(item["path"], start))
-            and (not submitters or item.get("submitter") in submitters)
+            and (not submitters or place_of(item["path"]).submitter in submitters)
             and _was_decided(report, item)
         )
         (since.cleared if settled else since.unsettled).append(item)
