@@ -27,6 +27,7 @@ _CHOICE = "workload"
 LEFT_TO_DEEP = "3.3.2 (e), utilisation recomputed from every rank's *_output.json, is left to --deep"
 _OF_RANKS = (
     "ranks_recomputed", "rank_difference", "rank_computation", "rank_mean_difference", "rank_mean_computation",
+    "rank_steps_due", "rank_fewest_steps", "rank_most_steps", "rank_steps", "rank_last_epoch",
 )  # fmt: skip
 _LARGEST = 2**63 - 1
 

@@ -18,6 +18,7 @@ from mlpstorage.results import manifest
 from mlpstorage.results.code_hash import tree_hash, walk
 from mlpstorage.results.roots.local import LocalRoot
 from rules import Finding
+from submission_checker.cli import main
 from submission_checker.report import Waived, finding_json, place_of
 from submission_checker.scan import Options, check
 from submission_checker.validation import validate
@@ -437,6 +438,25 @@ def test_a_changed_image_holds_up_the_organisation_whose_pool_it_lies_in(layout2
     shutil.copytree(image, image.with_name("code-00000000"))  # that no leaf points to
     shutil.rmtree(image)
     assert statuses(layout2) == held
+
+
+def test_a_changed_image_that_is_known_holds_up_and_is_not_cleared_by_a_part(
+    layout2: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    image, _ = image_in(layout2 / "acme", {"main.py": "never run"})
+    (image / "more.py").write_text("")
+    earlier = tmp_path_factory.mktemp("earlier") / "report.json"
+    main([str(layout2), "--format", "json", "--output", str(earlier)])
+    main([str(layout2), "--format", "json", "--since", str(earlier)])
+    report = json.loads(capsys.readouterr().out)
+    assert report["findings"] == []
+    assert {one["submitter"]: one["status"] for one in report["submissions"]} == {
+        "acme": "NOT READY",
+        "globex": "READY",
+    }
+    main([str(layout2), "--format", "json", "--since", str(earlier), "--submitter", "acme"])
+    report = json.loads(capsys.readouterr().out)
+    assert report["since"]["cleared"] == [], "an image that no leaf names was not looked at"
 
 
 def test_an_unmarked_pool_holds_up_the_organisation_whose_it_is(layout2: Path) -> None:
