@@ -24,7 +24,7 @@ from .formats.shown import harmless
 from .location import Location, is_inside, locate
 from .outputs import AddFile, AddFormat, Output, OutputError, Writers, outputs_of, refuse_unwritable
 from .report import CheckReport
-from .rulings import WaiversError, apply_rulings, draft, read_waivers
+from .rulings import NAMES, WaiversError, apply_rulings, draft, read_waivers
 from .scan import Options, check, select
 from .selection import Selection, UnknownRuleIdError, split_list
 from .since import EarlierReportError, apply_since, read_report
@@ -130,15 +130,18 @@ def _check(arguments: argparse.Namespace, executor: Executor) -> int:
     report = check(location, options, writers.found, executor)
     report.only = submitters
     select(report, selection)
+    reported = selection.rules
     if rulings is not None:
         whole = not (scope or submitters or report.unreadable or report.faults)
         undecided = set() if report.deep else {rule for rule, _ in deep_clauses(edition.id)}
         apply_rulings(report, rulings, whole=whole, selected=selection.rules - undecided)
-    if arguments.write_waivers is not None:
-        _write_draft(arguments.write_waivers, draft(report))
+        reported |= frozenset(NAMES) if whole else frozenset()
+    drafted = draft(report) if arguments.write_waivers is not None else ""
     if earlier is not None:
-        apply_since(report, arguments.since, earlier, selected=selection.rules, scope=scope, submitters=submitters)
+        apply_since(report, arguments.since, earlier, selected=reported, scope=scope, submitters=submitters)
     writers.write(report, Style(verbose=arguments.verbose))
+    if arguments.write_waivers is not None:
+        _write_draft(arguments.write_waivers, drafted)
     for fault in report.faults:
         _say(f"fault of the checker at {fault.path}: {fault.message}")
     return exit_code(report, arguments.fail_on)
