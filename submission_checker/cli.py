@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 import traceback
@@ -21,10 +22,10 @@ from .executors import Executor, ExecutorError, Processes
 from .formats import FORMATS, Style
 from .formats.shown import harmless
 from .location import Location, is_inside, locate
-from .outputs import AddFile, AddFormat, OutputError, Writers, outputs_of
+from .outputs import AddFile, AddFormat, Output, OutputError, Writers, outputs_of, refuse_unwritable
 from .readers.source_repo import SourceRepository
 from .report import CheckReport
-from .rulings import WaiversError, apply_rulings, draft, read_waivers
+from .rulings import NAMES, WaiversError, apply_rulings, draft, read_waivers
 from .scan import Options, check, select
 from .selection import Selection, UnknownRuleIdError, split_list
 from .since import EarlierReportError, apply_since, read_report
@@ -116,8 +117,7 @@ def _check(arguments: argparse.Namespace, executor: Executor) -> int:
     selection = Selection.parse([rule.id for rule in edition.rules], arguments.select, arguments.ignore)
     outputs = outputs_of(arguments.outputs, "text")
     location = locate(arguments.results_dir)
-    for output in outputs:
-        _refuse_output_in_tree(output.path, location)
+    _refuse_places(arguments, outputs, location)
     rulings = read_waivers(arguments.waivers, edition.id, date.today()) if arguments.waivers is not None else None
     earlier = read_report(arguments.since) if arguments.since is not None else None
     scope, submitters = location.scope, split_list(arguments.submitter)
@@ -131,15 +131,18 @@ def _check(arguments: argparse.Namespace, executor: Executor) -> int:
     report = check(location, options, writers.found, executor)
     report.only = submitters
     select(report, selection)
+    reported = selection.rules
     if rulings is not None:
         whole = not (scope or submitters or report.unreadable or report.faults)
         undecided = set() if report.deep else {rule for rule, _ in deep_clauses(edition.id)}
         apply_rulings(report, rulings, whole=whole, selected=selection.rules - undecided)
-    if arguments.write_waivers is not None:
-        _write_draft(arguments.write_waivers, draft(report), location)
+        reported |= frozenset(NAMES) if whole else frozenset()
+    drafted = draft(report) if arguments.write_waivers is not None else ""
     if earlier is not None:
-        apply_since(report, arguments.since, earlier, selected=selection.rules, scope=scope, submitters=submitters)
+        apply_since(report, arguments.since, earlier, selected=reported, scope=scope, submitters=submitters)
     writers.write(report, Style(verbose=arguments.verbose))
+    if arguments.write_waivers is not None:
+        _write_draft(arguments.write_waivers, drafted)
     for fault in report.faults:
         _say(f"fault of the checker at {fault.path}: {fault.message}")
     return exit_code(report, arguments.fail_on)
@@ -156,14 +159,26 @@ def _repository(path: str | None) -> str:
     return path
 
 
-def _refuse_output_in_tree(output: str | None, location: Location, option: str = "--output") -> None:
-    if output is not None and is_inside(output, location.root):
-        raise UsageError(f"{option} {clean(output)} lies inside the tree that is checked: choose a place outside")
+def _refuse_places(arguments: argparse.Namespace, outputs: Sequence[Output], location: Location) -> None:
+    """Tell before the work where nothing may or can be written. Raises UsageError and OutputError."""
+    rulings = [("--waivers", arguments.waivers), ("--write-waivers", arguments.write_waivers)]
+    targets = [("--output", output.path) for output in outputs if output.path is not None]
+    for option, path in targets:
+        for other, file in rulings:
+            if file is not None and os.path.realpath(file) == os.path.realpath(path):
+                raise UsageError(f"{option} {clean(path)} is the file of {other}: choose another place")
+    if arguments.write_waivers is not None:
+        targets.append(rulings[1])
+    for option, path in targets:
+        if is_inside(path, location.own):
+            raise UsageError(f"{option} {clean(path)} lies inside the tree that is checked: choose a place outside")
+        refuse_unwritable(path, option)
+    if arguments.write_waivers is not None and os.path.lexists(arguments.write_waivers):
+        raise UsageError(f"--write-waivers {clean(arguments.write_waivers)}: {os.strerror(errno.EEXIST)}")
 
 
-def _write_draft(path: str, text: str, location: Location) -> None:
+def _write_draft(path: str, text: str) -> None:
     """Write a draft of waivers; rulings that exist are never overwritten."""
-    _refuse_output_in_tree(path, location, "--write-waivers")
     try:
         with open(path, "x", encoding="utf-8", newline="\n") as file:
             file.write(text)

@@ -42,6 +42,11 @@ class Location:
     """The root as the user named it, where they did."""
 
     @property
+    def own(self) -> Address:
+        """What no report may be written into: the tree; of a directory outside any tree only that one."""
+        return self.root if self.kind == "tree" else self.root.at(*self.root.parts, *self.scope)
+
+    @property
     def is_leaf(self) -> bool:
         """The scope names one leaf of a tree."""
         return self.kind == "tree" and len(self.scope) == leaf_depth(self.scope)

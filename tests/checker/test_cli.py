@@ -233,7 +233,7 @@ def test_a_closed_standard_output_is_an_error_of_the_caller(clean: Tree) -> None
     done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (
         2,
-        "submission-checker: the standard output is closed: give --output FILE\n",
+        "submission-checker: the standard output is closed: redirect it to a file\n",
     )
 
 
@@ -289,7 +289,52 @@ def test_the_report_goes_to_a_file_outside_the_tree_only(
     assert code == 2
     assert "inside the tree" in err
     assert not inside.exists()
-    assert run(capsys, spoilt.root, "--output", tmp_path / "no" / "such" / "place")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--output", "{tmp}/no/such/place"], "there is no directory"),
+        (["--output", "{tmp}/mine/place"], "there is no directory"),
+        (["--output", "{tmp}"], "Is a directory"),
+        (["--write-waivers", "{tmp}/no/such/place"], "there is no directory"),
+        (["--write-waivers", "{tmp}/mine"], "File exists"),
+        (["--write-waivers", "{tmp}/link"], "File exists"),
+        (["--write-waivers", "{tree}/closed/w.yaml"], "inside the tree"),
+        (["--waivers", "{tmp}/mine", "--output", "{tmp}/link"], "is the file of --waivers"),
+        (["--write-waivers", "{tmp}/draft", "--output", "{tmp}/x/../draft"], "is the file of --write-waivers"),
+        (["--waivers", "{tmp}/mine", "--write-waivers", "{tmp}/mine"], "File exists"),
+    ],
+)
+def test_a_place_that_cannot_be_written_to_is_told_before_the_work(
+    spoilt: Tree, tmp_path: Path, options: list[str], said: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    (tmp_path / "mine").write_text("waivers: []\n")
+    (tmp_path / "link").symlink_to(tmp_path / "mine")
+    (tmp_path / "x").mkdir()
+
+    def worked(*arguments: object) -> None:
+        pytest.fail("the tree was checked")
+
+    monkeypatch.setattr("submission_checker.cli.check", worked)
+    words = [option.format(tmp=tmp_path, tree=spoilt.root) for option in options]
+    code, _, err = run(capsys, spoilt.root, *words)
+    assert (code, said in err) == (2, True), err
+    assert (tmp_path / "mine").read_text() == "waivers: []\n"
+    assert not (tmp_path / "draft").exists()
+
+
+@pytest.mark.parametrize("below", [".", "20260701_100000"])
+def test_a_report_may_lie_beside_a_lone_directory_and_not_in_it(
+    spoilt: Tree, tmp_path: Path, below: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lone = (tmp_path / "alone" / "llama3-8b" / below).resolve()
+    lone.parent.mkdir(parents=True)
+    (spoilt.workload / below).rename(lone)
+    assert run(capsys, lone, "--output", lone.parent / "report.txt")[0] == 1
+    code, _, err = run(capsys, lone, "--output", lone / "report.txt")
+    assert (code, "lies inside" in err) == (2, True)
 
 
 def test_json_keeps_the_contract(spoilt: Tree, capsys: pytest.CaptureFixture[str]) -> None:

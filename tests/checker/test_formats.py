@@ -569,7 +569,7 @@ def test_a_file_may_stand_before_the_only_format(tree: Path, tmp_path: Path) -> 
         ("--format json --output X --format text --output X", "two reports would go to"),
         ("--format json --output X --output Y", "has no format"),
         ("--format json --output INSIDE", "inside the tree"),
-        ("--format html --output /no/such/place/a.html", "No such file"),
+        ("--format html --output /no/such/place/a.html", "there is no directory /no/such/place"),
     ],
 )
 def test_outputs_that_cannot_be(

@@ -68,6 +68,15 @@ def test_a_finding_that_was_waived_and_is_not_now_is_new(
     assert of(report, "4.3.2") == []
 
 
+def test_what_was_wrong_with_a_waiver_is_cleared_by_waivers_alone(
+    tree: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    earlier = save(capsys, tree, tmp_path, "--waivers", waivers(tmp_path, {"rule": "4.6.2"}))
+    assert rules_of(check(capsys, tree.root, "--since", earlier)[1]["since"]["unsettled"]) == ["WAIVER-02"]
+    _, report = check(capsys, tree.root, "--since", earlier, "--waivers", waivers(tmp_path))
+    assert rules_of(report["since"]["cleared"]) == ["WAIVER-02"]
+
+
 def test_a_finding_that_weighs_more_than_before_is_new(
     tree: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
