@@ -98,7 +98,7 @@ class Expression:
                 data[name] = value
         if absent or not self._is_bool:
             return self._evaluate(data, absent)
-        key = tuple([comparable(value) for value in data.values()])
+        key = comparable(data.values())
         known = self._known.get(key)
         if known is None:
             known = self._evaluate(data, absent)

@@ -58,11 +58,11 @@ def judge(rule: CompiledRule, clause: CompiledClause, scope: Scope, *, explain: 
 
 
 def _judge_items(clause: CompiledClause, scope: Scope, items: Sequence[Record], explain: bool) -> list[Judgement]:
-    shared = tuple([comparable(scope.resolve(name)) for name in clause.inputs])
+    shared = comparable(map(scope.resolve, clause.inputs))
     bare: dict[Outcome, None] = {}
     judgements = []
     for item in items:
-        key = (shared, tuple([comparable(getattr(item, name)) for name in clause.item_inputs]))
+        key = (shared, comparable([getattr(item, name) for name in clause.item_inputs]))
         outcome = clause.met.get(key)
         if outcome is None:
             judgement = _judge_one(clause, scope.of_item(item), _item_key(item), explain)

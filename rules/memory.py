@@ -7,7 +7,7 @@ nothing but themselves are kept: a violation has its message and its evidence, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
 from .facts.base import Absence, Reason
@@ -23,24 +23,28 @@ LONGEST_TEXT = 1024
 """Characters of a text, or of a list of texts; with them a cache is bounded in size, not in number alone."""
 _MOST_KEPT = 32
 """Combinations of values: enough for what repeats, and a bound for large and for hostile trees."""
-_ABSENT: Mapping[Reason, object] = {reason: object() for reason in Reason}
+_ABSENT: Mapping[Reason, Any] = {reason: object() for reason in Reason}
 
 
-def comparable(value: Any) -> Any:
-    """A value or absence in a form that is equal only where every outcome is.
+def comparable(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Values and absences in a form that is equal only where every outcome is.
 
     A name has one type, so that 1, 1.0 and true never stand for each other. Of an absence the reason counts. A list or
     a text that is too long to be worth it becomes, or stays, a list, and nothing is remembered of it.
     """
-    kind = type(value)
-    if kind is Absence:
-        return _ABSENT[value.reason]
-    if kind is str:
-        return value if len(value) <= LONGEST_TEXT else [value]
-    if kind is list and len(value) <= LONGEST_LIST:
-        texts = value and type(value[0]) is str
-        return value if texts and sum(map(len, value)) > LONGEST_TEXT else tuple(value)
-    return value
+    found = []
+    for value in values:
+        kind = type(value)
+        if kind is Absence:
+            found.append(_ABSENT[value.reason])
+        elif kind is str and len(value) > LONGEST_TEXT:
+            found.append([value])
+        elif kind is list and len(value) <= LONGEST_LIST:
+            texts = value and type(value[0]) is str
+            found.append(value if texts and sum(map(len, value)) > LONGEST_TEXT else tuple(value))
+        else:
+            found.append(value)
+    return tuple(found)
 
 
 class Memory(Generic[T]):

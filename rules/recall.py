@@ -19,7 +19,7 @@ Signature = tuple[Any, ...]
 
 def signature(subject: FactModel) -> Signature:
     """The signature of a subject. Takes time in proportion to the number of its facts."""
-    return tuple([comparable(value) for value in _all_facts(type(subject))(subject)])
+    return comparable(_all_facts(type(subject))(subject))
 
 
 @cache
@@ -69,15 +69,15 @@ class Recall:
         parts: list[Any] = [division]
         for owner, getter in self._parts:
             facts = known.get(owner)
-            parts.append(comparable(scope.missing) if facts is None else getter(facts))
-        for name in self._columns:
-            parts.append(comparable(scope.resolve(name)))
+            parts.append(comparable((scope.missing,)) if facts is None else getter(facts))
+        if self._columns:
+            parts.append(comparable(map(scope.resolve, self._columns)))
         for name, getter in self._lists:
             items = scope.resolve(name)
             if type(items) is Absence or len(items) > LONGEST_LIST:
-                parts.append(comparable(items))
+                parts.append(comparable((items,)))
             else:
-                parts.append(tuple([tuple([comparable(value) for value in getter(item)]) for item in items]))
+                parts.append(tuple([comparable(getter(item)) for item in items]))
         return tuple(parts)
 
 

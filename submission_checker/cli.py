@@ -17,10 +17,12 @@ from . import __version__
 from .compare import CompareUsageError
 from .depth import deep_clauses
 from .discovery import NothingToCheckError
-from .executors import Executor, MpiError, Processes
+from .executors import Executor, ExecutorError, Processes
 from .formats import FORMATS, Style
+from .formats.shown import harmless
 from .location import Location, is_inside, locate
 from .outputs import AddFile, AddFormat, OutputError, Writers, outputs_of
+from .readers.source_repo import SourceRepository
 from .report import CheckReport
 from .rulings import WaiversError, apply_rulings, draft, read_waivers
 from .scan import Options, check, select
@@ -53,22 +55,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run(arguments)
     except (
         UsageError, OutputError, NothingToCheckError, UnknownRuleIdError, WaiversError, EarlierReportError,
-        CompareUsageError, rules.UnknownEditionError, MpiError,
+        CompareUsageError, rules.UnknownEditionError, ExecutorError,
     ) as error:  # fmt: skip
-        print(f"submission-checker: {clean(str(error))}", file=sys.stderr)
+        _say(clean(str(error)))
         return Exit.NOT_CHECKED
     except KeyboardInterrupt:
-        print("submission-checker: interrupted; nothing was concluded", file=sys.stderr)
+        _say("interrupted; nothing was concluded")
         return Exit.NOT_CHECKED
     except Exception as error:  # a bug must never look like a verdict
         if arguments.debug:
             traceback.print_exc()
-        print(
-            f"submission-checker: fault of the checker: {type(error).__name__}: {clean(str(error))}"
-            + ("" if arguments.debug else " (--debug shows where)"),
-            file=sys.stderr,
-        )
+        where = "" if arguments.debug else " (--debug shows where)"
+        _say(f"fault of the checker: {type(error).__name__}: {clean(str(error))}{where}")
         return Exit.FAULT
+
+
+def _say(text: str) -> None:
+    print(f"submission-checker: {harmless(text)}", file=sys.stderr)
 
 
 def _command(words: list[str]) -> tuple[argparse.ArgumentParser, Callable[[argparse.Namespace], int]]:
@@ -119,7 +122,10 @@ def _check(arguments: argparse.Namespace, executor: Executor) -> int:
     earlier = read_report(arguments.since) if arguments.since is not None else None
     scope, submitters = location.scope, split_list(arguments.submitter)
     repository = _repository(arguments.source_repo)
-    options = Options(edition.id, tuple(submitters), debug=arguments.debug, source_repo=repository, deep=arguments.deep)
+    options = Options(
+        edition.id, tuple(submitters), debug=arguments.debug, source_repo=repository, deep=arguments.deep,
+        keep_undecided=earlier is not None,
+    )  # fmt: skip
     # What a ruling waives and what is new is settled at the end only: then no finding can be told before.
     writers = Writers(outputs, selection.keeps if rulings is None and earlier is None else None)
     report = check(location, options, writers.found, executor)
@@ -135,15 +141,19 @@ def _check(arguments: argparse.Namespace, executor: Executor) -> int:
         apply_since(report, arguments.since, earlier, selected=selection.rules, scope=scope, submitters=submitters)
     writers.write(report, Style(verbose=arguments.verbose))
     for fault in report.faults:
-        print(f"submission-checker: fault of the checker at {fault.path}: {fault.message}", file=sys.stderr)
+        _say(f"fault of the checker at {fault.path}: {fault.message}")
     return exit_code(report, arguments.fail_on)
 
 
 def _repository(path: str | None) -> str:
     """The given clone; empty where none is."""
-    if path is not None and not os.path.isdir(path):
+    if path is None:
+        return ""
+    if not os.path.isdir(path):
         raise UsageError(f"--source-repo {clean(path)}: there is no such directory")
-    return path or ""
+    if problem := SourceRepository(path).problem():  # it would excuse every image as one whose commit is not known
+        raise UsageError(f"--source-repo {clean(path)}: {problem}")
+    return path
 
 
 def _refuse_output_in_tree(output: str | None, location: Location, option: str = "--output") -> None:

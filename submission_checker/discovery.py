@@ -215,9 +215,20 @@ class Listing:
     @property
     def unreadable(self) -> list[str]:
         """Directories that could not be listed, and why."""
+        return [f"{clean(found.path)}: {found.detail}" for found in self._every_obstacle() if found.kind == UNLISTED]
+
+    @property
+    def unseen(self) -> list[str]:
+        """Paths of all that was not gone into: those directories, links and special files."""
+        found = []
+        for obstacle in self._every_obstacle():
+            path = clean(obstacle.path)
+            found += [f"{path}/{clean(name)}".lstrip("/") for name in obstacle.names] or [path]
+        return found
+
+    def _every_obstacle(self) -> Iterator[Obstacle]:
         units: list[Listing | SubmitterDirectory | SystemDirectory] = [self, *self.submitters, *self.systems]
-        found = (obstacle for unit in units for obstacle in unit.obstacles if obstacle.kind == UNLISTED)
-        return [f"{clean(obstacle.path)}: {obstacle.detail}" for obstacle in found]
+        return (obstacle for unit in units for obstacle in unit.obstacles)
 
     @property
     def incomplete(self) -> bool:

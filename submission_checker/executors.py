@@ -40,8 +40,8 @@ AnyTask = TypeVar("AnyTask", bound=Task)
 Result = TypeVar("Result")
 
 
-class MpiError(Exception):
-    """MPI cannot be used here; the text says why and what to do."""
+class ExecutorError(Exception):
+    """The processes asked for are not to be had; the text says why and what to do."""
 
 
 class WorkerLostError(Exception):
@@ -85,7 +85,10 @@ class Processes:
         self._jobs = jobs
 
     def run(self, work: Callable[[AnyTask], Result], tasks: Sequence[AnyTask], look: Look) -> Iterator[Result]:
-        """Begin with the tasks; gives the results in their order, with WorkerLostError at the end."""
+        """Begin with the tasks; gives the results in their order, with WorkerLostError at the end.
+
+        Raises ExecutorError where the system does not let that many processes be.
+        """
         processes = min(self._jobs, len(tasks))
         if processes <= 1:
             return map(work, tasks)
@@ -93,7 +96,15 @@ class Processes:
         from concurrent.futures import ProcessPoolExecutor
 
         pool = ProcessPoolExecutor(processes, multiprocessing.get_context(_start_method()), _end_with_the_first)
-        return _with(pool, in_order(pool, processes, work, tasks))
+        try:
+            return _with(pool, in_order(pool, processes, work, tasks))
+        except OSError as error:  # of descriptors, of processes
+            for child in multiprocessing.active_children():
+                child.terminate()  # or this process would wait for it at its end
+            why = error.strerror or error
+            raise ExecutorError(
+                f"--jobs {self._jobs}: {processes} processes cannot be had here ({why}); give fewer"
+            ) from error
 
 
 def _with(pool: ProcessPoolExecutor, results: Iterator[Result]) -> Iterator[Result]:

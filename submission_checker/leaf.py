@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
 
 from mlpstorage.results import layout
+
+_LOGS = {
+    layout.TRAINING: r"training_{command}",
+    layout.CHECKPOINTING: r"checkpointing_{command}",
+    layout.VECTOR_DATABASE: r"vector_database_{command}(_.*)?",
+    layout.KV_CACHE: r"kvcache_opt[0-9]+_trial[0-9]+_.*",
+}
+"""The tool's own logs of a command, without their ending."""
+_WRITTEN = re.compile(rf"{layout.DLIO_CONFIG_DIR}|vectordb|option_[0-9]+|(enhanced_)?statistics\.json")
+"""What only the benchmark writes."""
 
 
 @dataclass(slots=True)
@@ -76,20 +88,30 @@ def joined(leaves: Sequence[Leaf]) -> tuple[Leaf, ...]:
     return tuple(leaf for leaf in whole if leaf is not None)
 
 
-def _logs(leaf: Leaf) -> list[str]:
-    """The tool's own logs of the command, for the families whose leaves are joined."""
-    names = [f"{family}_{leaf.command}{layout.LOG_SUFFIX}" for family in (layout.TRAINING, layout.CHECKPOINTING)]
-    return [name for name in names if name in leaf.files]
+@cache
+def _log_of(command: str) -> re.Pattern[str]:
+    stems = "|".join(stem.format(command=re.escape(command)) for stem in _LOGS.values())
+    return re.compile(f"({stems}){re.escape(layout.LOG_SUFFIX)}")
+
+
+def _has_log(leaf: Leaf) -> bool:
+    """It has a log that the tool itself keeps of the command."""
+    log = _log_of(leaf.command)
+    return any(log.fullmatch(name) for name in leaf.files)
+
+
+def _has_output(leaf: Leaf) -> bool:
+    return any(_WRITTEN.fullmatch(name) for name in (*leaf.directories, *leaf.files))
 
 
 def _is_rest(leaf: Leaf) -> bool:
     """It has the log of a run, and nothing that the benchmark wrote."""
-    written = layout.SUMMARY in leaf.files or layout.DLIO_CONFIG_DIR in leaf.directories
-    return not written and not leaf.problem and bool(_logs(leaf))
+    written = layout.SUMMARY in leaf.files or _has_output(leaf)
+    return not written and not leaf.problem and _has_log(leaf)
 
 
 def _complete_each_other(main: Leaf, rest: Leaf) -> bool:
-    if layout.DLIO_CONFIG_DIR not in main.directories or main.problem or _logs(main):
+    if not _has_output(main) or main.problem or _has_log(main):
         return False
     if _has_metadata(main) and _has_metadata(rest):
         return False

@@ -23,7 +23,7 @@ from mlpstorage.results.text import clean
 
 from . import lookout
 from .discovery import NothingToCheckError
-from .executors import AnyTask, Executor, Look, MpiError, Pool, Processes, Result, in_order
+from .executors import AnyTask, Executor, ExecutorError, Look, Pool, Processes, Result, in_order
 
 
 class TreeNotSeenError(NothingToCheckError):
@@ -32,12 +32,12 @@ class TreeNotSeenError(NothingToCheckError):
 
 @contextmanager
 def ranks(edition: str) -> Iterator[Executor | None]:
-    """The executor at rank 0; None at the other ranks, which have then done their part. Raises MpiError."""
+    """The executor at rank 0; None at the other ranks, which have then done their part. Raises ExecutorError."""
     try:
         from mpi4py import MPI
         from mpi4py.futures import MPICommExecutor, _core
     except (ImportError, RuntimeError) as error:  # the latter where there is no MPI library
-        raise MpiError(
+        raise ExecutorError(
             f"--executor mpi needs mpi4py and an MPI library on host {socket.gethostname()} ({error}): "
             "pip install 'mlpstorage-rules[mpi]'"
         ) from error

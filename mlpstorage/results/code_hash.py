@@ -36,7 +36,7 @@ EXCLUDED_FILE_ENDINGS = (".pyc", ".pyo")
 
 MAX_FILES = 200_000
 """Five hundred times the files of the largest image seen."""
-MAX_BYTES = 4 * 2**30
+MAX_BYTES = 2**30
 """A sum of sizes beyond this is no source code; hashing it would only take time."""
 MAX_DEPTH = 100
 

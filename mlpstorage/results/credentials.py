@@ -103,12 +103,12 @@ def recorded_credentials(settings: Any, depth: int = 0) -> Iterator[str]:
                     yield from spoken_credentials(value)
             elif isinstance(value, list) and names_credential(name) and any(isinstance(item, str) for item in value):
                 yield from (found for item in value if isinstance(item, str) for found in _setting(name, item))
-            else:
+            elif isinstance(value, (dict, list)):
                 yield from recorded_credentials(value, depth + 1)
     elif isinstance(settings, list):
         yield from _of_words([item for item in settings if isinstance(item, str)])
         for item in settings:
-            if not isinstance(item, str):
+            if isinstance(item, (dict, list)):
                 yield from recorded_credentials(item, depth + 1)
 
 

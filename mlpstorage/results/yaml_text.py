@@ -25,6 +25,9 @@ _MERGE = "tag:yaml.org,2002:merge"
 _VALUE = "tag:yaml.org,2002:value"
 _TEXT = "tag:yaml.org,2002:str"
 _RESOLVER: Any = yaml.resolver.Resolver()
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_MAX_NUMBER = 1000
+"""Characters of a number: those to the base of 60 take time with the square of their length."""
 _KEPT_LENGTH = 64
 
 
@@ -156,6 +159,8 @@ def _construct(text: str, tag: str | None, implicit: tuple[bool, bool], mark: An
         tag = _RESOLVER.resolve(yaml.ScalarNode, text, implicit)
     if is_key and tag == _VALUE:
         tag = _TEXT
+    if len(text) > _MAX_NUMBER and tag in _NUMBERS:
+        raise ValueError(f"a number has {len(text)} characters")
     return scalar_value(yaml.ScalarNode(tag, text, mark, mark))
 
 

@@ -75,6 +75,11 @@ class CheckpointingRun(FactModel):
         "The tool set checkpoint.mode=subset by itself, as it does below the CLOSED process count.", known=Known.PLAN
     )
     api: Fact[Api] = fact("Access protocol of the checkpoint storage.", known=Known.PLAN)
+    storage_type: Fact[str] = fact(
+        "Kind of storage that DLIO was configured for (storage.storage_type), lower case; its default where the "
+        "configuration names none.",
+        known=Known.RUN,
+    )
     o_direct: Fact[bool] = fact("Files are opened with O_DIRECT, past the page cache.", known=Known.PLAN)
     num_checkpoints_write: Fact[Int] = fact(
         "Checkpoints that the invocation was told to write.", known=Known.PLAN, unit="checkpoints"

@@ -173,13 +173,20 @@ class KvCacheRun(FactModel):
 
     division: Fact[Division] = fact("Division claimed: path segment, or the command's.", known=Known.PLAN)
     recorded_division: Fact[str] = fact("Division that the metadata names (args.mode), lower case.", known=Known.RUN)
+    recorded_verdict: Fact[str] = fact(
+        "The gate's verdict as recorded, lower case; 'none' where it gave none.", known=Known.RUN
+    )
     leaf_name: Fact[str] = fact("Name of the leaf, where it is a time stamp.", known=Known.RUN)
+    other_half: Fact[str] = fact(
+        "Name of a second directory that holds a part of the same run; empty for none.", known=Known.RUN
+    )
     run_day: Fact[Int] = fact("Day of the run as YYYYMMDD, from the leaf's name.", known=Known.RUN)
     run_datetime: Fact[str] = fact("run_datetime of the summary.", known=Known.RUN)
     summary_kind: Fact[Literal["current", "older", "none"]] = fact(
         "Whether the summary has its current name, an older one, or is not there.", known=Known.RUN
     )
     summary_file: Fact[str] = fact("Name of the summary that was read.", known=Known.RUN)
+    summary_names: Fact[list[str]] = fact("Names of all summaries, the one that was read first.", known=Known.RUN)
     summaries_agree: Fact[bool] = fact(
         "All summaries of the leaf say the same (one may lie there under an older name).", known=Known.RUN
     )
@@ -264,6 +271,9 @@ class KvCacheRun(FactModel):
 
     partial_failure: Fact[bool] = fact("The summary states a partial failure of the run.", known=Known.RUN)
     option_failure: Fact[bool] = fact("It states a partial failure of some Option.", known=Known.RUN)
+    failure_listed: Fact[bool] = fact(
+        "It lists rank results as missing that are: the Options that they are of failed in part.", known=Known.RUN
+    )
     missing_count: Fact[Int] = fact("Rank results without a usable file, over all Options.", known=Known.RUN)
     missing_beyond_controller: Fact[bool] = fact(
         "Several hosts, and the missing rank results are exactly those of the hosts other than the first.",
@@ -382,11 +392,19 @@ class KvCacheOption(FactModel):
     average_throughput: Fact[Float] = fact("Tokens over wall-clock time, likewise.", known=Known.RUN, unit="tokens/s")
     average_throughput_deviation: Fact[Float] = fact("Relative difference of these two.", known=Known.RUN)
     recorded_device_read_p95: Fact[Float] = fact("Device read P95 of the summary.", known=Known.RUN, unit="ms")
-    device_read_p95: Fact[Float] = fact("Largest device read P95 of a rank and trial.", known=Known.RUN, unit="ms")
-    device_read_deviation: Fact[Float] = fact("Relative difference of these two.", known=Known.RUN)
+    device_read_p95: Fact[Float] = fact(
+        "Largest device read P95 of a rank and trial, 0 for a rank without a sample. Not recorded where no rank of the "
+        "leaf states one.",
+        known=Known.RUN,
+        unit="ms",
+    )
+    device_read_deviation: Fact[Float] = fact(
+        "Relative difference of these two; what the summary states and no rank does is compared with 0.",
+        known=Known.RUN,
+    )
     recorded_device_write_p95: Fact[Float] = fact("Device write P95 of the summary.", known=Known.RUN, unit="ms")
-    device_write_p95: Fact[Float] = fact("Largest device write P95 of a rank and trial.", known=Known.RUN, unit="ms")
-    device_write_deviation: Fact[Float] = fact("Relative difference of these two.", known=Known.RUN)
+    device_write_p95: Fact[Float] = fact("The same of writes.", known=Known.RUN, unit="ms")
+    device_write_deviation: Fact[Float] = fact("Relative difference of these two, likewise.", known=Known.RUN)
     recorded_storage_p95: Fact[Float] = fact("aggregated_p95_latency_ms of the summary.", known=Known.RUN, unit="ms")
     storage_p95: Fact[Float] = fact(
         "Largest storage I/O P95 of a rank and trial, all tiers; no device latency.", known=Known.RUN, unit="ms"

@@ -246,6 +246,11 @@ class RunLeaf(FactModel):
     benchmark_type: Fact[str] = fact("Category that the metadata records.", known=Known.RUN)
     recorded_command: Fact[str] = fact("Command that the metadata records.", known=Known.RUN)
     command_cause: Fact[str] = fact("Cause id of what is not known because that is another command.", known=Known.RUN)
+    recorded_status: Fact[str] = fact(
+        "How the run ended, as the tool that ran it recorded, lower case: completed, failed, interrupted.",
+        known=Known.RUN,
+    )
+    exit_status: Fact[Int] = fact("Exit status of the benchmark that the metadata records.", known=Known.RUN)
     skipped_probes: Fact[list[str]] = fact(
         "Probes of the machine that the tool was told to leave out before this run.", known=Known.RUN
     )

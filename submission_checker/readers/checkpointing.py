@@ -37,6 +37,8 @@ from .separation import separation, sidecar_problem
 
 MAX_PARAMETERS = 2000
 """Keys of a DLIO workload; real ones have about thirty."""
+DEFAULT_STORAGE = "local_fs"
+"""DLIO's own, where a configuration names no storage type."""
 NOT_A_RUN = "datasize"
 """Command whose leaves hold a sizing, not a run."""
 
@@ -158,6 +160,7 @@ class _LeafReader:
         self._put("fsync", self.effective.bool(f"{self.effective_at}/checkpoint/fsync"))
         self._put("fsync_effective", self._fsync_effective())
         self._put("api", self._api())
+        self._put("storage_type", self._storage_type())
         self._put("o_direct", self._o_direct())
         put_environment(self.sheet, self.files)
         nothing = self._not_recorded("launch_environment", "a leaf records what was passed to the ranks")
@@ -229,6 +232,15 @@ class _LeafReader:
         if self.effective.ok and storage.reason is Reason.KEY_ABSENT:  # DLIO's own default is a local file system
             return Reading("file", self.effective.source(self.effective_at))
         return argument if isinstance(argument, Absence) else storage
+
+    def _storage_type(self) -> Found[str]:
+        """What DLIO received, and no other file: what some tools recorded of it lacks the overrides."""
+        found = self.config.text("/workload/storage/storage_type")
+        if isinstance(found, Reading):
+            return found.map(lambda kind: clean(kind.strip().lower()))
+        if self.config.ok and found.reason is Reason.KEY_ABSENT:
+            return Reading(DEFAULT_STORAGE, self.config.source("/workload"))
+        return found
 
     def _o_direct(self) -> Found[bool]:
         argument = self.metadata.bool("/args/o_direct")

@@ -95,11 +95,13 @@ class _TreeReader:
                 self._pointing += pointer.state != "missing"
                 counts[pointer.digest] += 1
         self._captured = {path: evidence.image(root, path) for path in self._image_paths()}
+        """The images to judge."""
 
     def facts(self) -> CodeTree:
         directories = self._code_directories()
         present = [directory for directory, _, exists, _ in directories if exists]
-        compared = [captured for captured in self._captured.values() if captured.comparable]
+        hashed = self._hashed()
+        compared = [captured for captured in hashed if captured.comparable]
         number = _layout(self._pools, bool(present))
         sheet = FactSheet()
         at = Source(".")
@@ -110,7 +112,7 @@ class _TreeReader:
         sheet.put("pools", len(self._pools), at)
         sheet.put("images", len(compared), at)
         sheet.put("images_failing", sum(not captured.intact for captured in compared), at)
-        sheet.put("images_whole", sum(captured.whole for captured in self._captured.values()), at)
+        sheet.put("images_whole", sum(captured.whole for captured in hashed), at)
         sheet.put("source_repository", self._repository is not None, at)
         sheet.put("unpooled", list(self._unpooled(present)), at)
         below = [self._pool_facts(pool) for pool in self._pools.values() if not pool.problem]
@@ -124,6 +126,22 @@ class _TreeReader:
             return found
         names = {images.image_name(digest) for counts in self._pointers.values() for digest in counts if digest}
         return [path for path in found if path.rpartition("/")[2] in names]
+
+    def _hashed(self) -> list[Captured]:
+        """The images that show whether a file was stripped from all: also in a part, all that the tree holds.
+
+        Those that are not judged are hashed only where each of the part is changed, and until one shows that it is not
+        so everywhere.
+        """
+        found = list(self._captured.values())
+        if any(each.intact or each.whole for each in found) or not any(each.comparable for each in found):
+            return found
+        for path in image_paths(self._listing):
+            if path not in self._captured:
+                found.append(self._evidence.image(self._root, path))
+                if found[-1].intact or found[-1].whole:
+                    break
+        return found
 
     def _unpooled(self, code: list[str]) -> Iterator[Unpooled]:
         for name, counts in self._pointers.items():
@@ -159,8 +177,10 @@ class _TreeReader:
             referenced = captured.digest in named
         else:
             referenced = any(images.image_name(digest) == name for digest in named)
-        unseen = Absence(NOT_GIVEN, Reason.UNREADABLE, clean(path), "", "not every leaf was looked at")
-        sheet.put("referenced", referenced or (unseen if self._listing.incomplete else False), at)
+        # A leaf whose pointer names nothing may be the one: CHECK-01 tells of it.
+        unknown = self._listing.incomplete or any("" in counts for counts in served.values())
+        unseen = Absence(NOT_GIVEN, Reason.UNREADABLE, clean(path), "", "it is not known what every leaf points to")
+        sheet.put("referenced", referenced or (unseen if unknown else False), at)
         return sheet.build(CodeImage, clean(path))
 
     def _recorded(self, sheet: FactSheet, captured: Captured | None) -> None:

@@ -40,10 +40,10 @@ from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
 from .checkpointing import division_of, recorded_division
 from .checkpointing_files import as_words
-from .common import leaf_file, mapped, put, stated_path
+from .common import leaf_file, mapped, put, recorded_verdict, stated_path
 from .kv_cache_commands import Command, environment
 from .kv_cache_files import MAX_RANKS, MAX_TRIALS, RunFiles
-from .kv_cache_options import OptionReader
+from .kv_cache_options import DEVICE_LATENCIES, OptionReader
 
 CACHE_BASE = "rank-cache-base"
 BASES = (CACHE_BASE, "rank-output-base")
@@ -197,6 +197,7 @@ class _RunReader:
     def _identity(self) -> None:
         self._put("division", division_of(self.leaf, self.metadata))
         self._optional("recorded_division", recorded_division(self.metadata))
+        self._optional("recorded_verdict", recorded_verdict(self.metadata))
         time = layout.leaf_time(self.leaf.name)
         if time is None:
             cause, detail = f"name:{self.path}", "the leaf's name is not a time stamp"
@@ -206,10 +207,12 @@ class _RunReader:
         else:
             self.sheet.put("leaf_name", self.leaf.name, self.at)
             self.sheet.put("run_day", int(time.strftime("%Y%m%d")), self.at)
+        self.sheet.put("other_half", clean(self.leaf.rest.rpartition("/")[2]), self.at)
         self._put("run_datetime", self.summary.text("/run_datetime"))
         self.sheet.put("summary_kind", self.files.summary_kind, self.at)
         name = clean(self.summary.path.rpartition("/")[2])
         self.sheet.put("summary_file", name, self.at)
+        self.sheet.put("summary_names", self.files.summary_names, self.at)
         self._put("summaries_agree", self.files.summaries_agree)
         self.sheet.put("metadata_files", self.files.metadata_names, self.at)
         self.sheet.put("metadata_cause", f"metadata:{self.path}", self.at)
@@ -383,15 +386,14 @@ class _RunReader:
         shown = {place[0] for place in self.files.placed_commands} | self.files.options.keys()
         others = (stated | {str(number) for number in shown}) - set(known)
         self.sheet.put("unknown_options", derived.shown(sorted(others)), self.at)
-        traced = any(
-            not isinstance(result.figures["device_read_p95"], Absence)
-            for option in self.files.options.values()
-            for result in option.results
+        results = [result for option in self.files.options.values() for result in option.results]
+        stated_latencies = frozenset(
+            name
+            for name in DEVICE_LATENCIES
+            if any(not isinstance(result.figures[name], Absence) for result in results)
         )
         ranks, trials = self._ranks(), self._trials()
-        return [
-            OptionReader(self.files, int(name), ranks, trials, device_latency_recorded=traced) for name in sorted(known)
-        ]
+        return [OptionReader(self.files, int(name), ranks, trials, stated_latencies) for name in sorted(known)]
 
     def _ranks(self) -> int:
         """Ranks that each trial should have: of summary or commands, else of the arguments, else what is there."""
@@ -414,6 +416,8 @@ class _RunReader:
         executed = [reader.unusable for reader in readers if reader.executed]
         missing = sum(unusable.count for unusable in executed)
         self.sheet.put("missing_count", missing, self.at)
+        listed = any(place in unusable.declared for unusable in executed for place in unusable)
+        self.sheet.put("failure_listed", listed, self.at)
         command = next(iter(self.files.placed_commands.values()), None)
         slots = command.slots if command else None
         if slots is None:

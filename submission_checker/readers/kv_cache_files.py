@@ -80,6 +80,13 @@ class RunFiles:
         if self.fs_separation.state != "missing":
             yield self.fs_separation, "other"
 
+    @property
+    def summary_names(self) -> list[str]:
+        """All summaries of the leaf, the one that was read first."""
+        read = self.summary.path.rpartition("/")[2]
+        current = [layout.SUMMARY] if self.summary_kind == "current" else []
+        return sorted(map(clean, [*current, *self.older]), key=lambda name: name != read)
+
     @cached_property
     def summaries_agree(self) -> Found[bool]:
         """Whether all summaries of the leaf say the same."""
@@ -180,9 +187,9 @@ class RunFiles:
 
     def _log(self, option: int, trial: int, stream: str) -> Log | Absence:
         name = self._logs.get((option, trial, stream))
-        path = f"{self.path}/kvcache_opt{option}_trial{trial}_*.{stream}.log" if name is None else f"{self.path}/{name}"
+        path = clean(self.leaf.at(f"kvcache_opt{option}_trial{trial}_*.{stream}.log" if name is None else name))
         if name is not None:
-            content = self._root.read(f"{self.leaf.path}/{name}", MAX_LOG_BYTES, head=True)
+            content = self._root.read(self.leaf.at(name), MAX_LOG_BYTES, head=True)
             if content.state == "ok":
                 whole = len(content.data) < MAX_LOG_BYTES
                 return Log(content.data.decode("utf-8", "replace"), whole, Source(path))
@@ -194,7 +201,7 @@ class RunFiles:
     def probe_hosts(self) -> Found[int]:
         """Hosts that left a sentinel before the run."""
         try:
-            names = self._root.list(f"{self.leaf.path}/{PROBE}")[1]
+            names = self._root.list(self.leaf.at(PROBE))[1]
         except OSError:
             return self.not_recorded("probe", "", f"{self.path}/{PROBE}", "there is no probe of the results directory")
         hosts = {match[1].lower() for name in names if (match := _SENTINEL.fullmatch(name))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -37,12 +37,17 @@ LATENCIES: Mapping[str, tuple[str, str]] = {
     "storage_p95": ("aggregated_p95_latency_ms", "storage_p95_deviation"),
 }
 """Maxima over ranks and trials."""
+DEVICE_LATENCIES = ("device_read_p95", "device_write_p95")
+"""A rank without a sample has no key for them, nor has any rank of a build that did not record them."""
 
 
 class OptionReader:
     """States each fact of one Option."""
 
-    def __init__(self, files: RunFiles, number: int, ranks: int, trials: int, *, device_latency_recorded: bool) -> None:
+    def __init__(
+        self, files: RunFiles, number: int, ranks: int, trials: int, stated_latencies: Collection[str]
+    ) -> None:
+        """``stated_latencies``: those of the device that some rank result of the leaf states."""
         self.files = files
         self.number = number
         self.name = str(number)
@@ -52,7 +57,7 @@ class OptionReader:
         self.commands = {trial: c for (option, trial), c in files.placed_commands.items() if option == number}
         self.path = f"{files.path}/option_{number}"
         self.cause = f"ranks:{files.path}"
-        self._device_latency_recorded = device_latency_recorded
+        self._stated_latencies = stated_latencies
         self.sheet = FactSheet()
         self._commands_at = files.metadata.source("/command_output_files")
         self._results_at = Source(self.path)
@@ -355,9 +360,10 @@ class OptionReader:
             self.sheet.put(name, recomputed, self._results_at)
             self._compare(name, self.recorded(key, as_float), recomputed, deviation)
         for name, (key, deviation) in LATENCIES.items():
-            missing = None if name == "storage_p95" else 0.0
-            found = derived.extreme(self.results, name, max, if_absent=missing)
-            self._derived(name, found)
+            none = 0.0 if name in DEVICE_LATENCIES else None
+            found = derived.extreme(self.results, name, max, if_absent=none)
+            unstated = none is not None and name not in self._stated_latencies
+            self._derived(name, derived.extreme(self.results, name, max) if unstated else found)
             recorded = self.recorded(key, as_float)
             if (
                 isinstance(recorded, Absence)
@@ -366,7 +372,7 @@ class OptionReader:
             ):
                 detail = f"the tool that wrote the leaf did not record {key}"
                 recorded = self.files.not_recorded("latency", recorded.pointer, recorded.path, detail)
-            self._compare(name, recorded, self.sheet.get(name), deviation)
+            self._compare(name, recorded, found if isinstance(found, Absence) else found.value, deviation)
         self._rate("read_rank", "read_bandwidth", "read_gib", "seconds")
         self._rate("write_rank", "write_bandwidth", "written_gib", "seconds")
         self._rate("throughput_rank", "storage_throughput", "tokens", "storage_seconds")
@@ -420,7 +426,9 @@ class OptionReader:
             self.sheet.put("cpu_tier_as_listed", recorded if isinstance(recorded, Absence) else ranks)
         else:
             self.sheet.put("cpu_tier_as_listed", recorded.value == ranks, recorded.source)
-        self._names("unsampled_ranks", derived.unsampled(self.results, recorded=self._device_latency_recorded))
+        self._names(
+            "unsampled_ranks", derived.unsampled(self.results, recorded="device_read_p95" in self._stated_latencies)
+        )
         self._names("autoscaled_ranks", [derived.name_of(r.place) for r in self.directory.results if r.autoscaled])
         reads = derived.figures(self.results, "read_gib")
         total = reads if isinstance(reads, Absence) else sum(value for _, value in reads)

@@ -13,7 +13,7 @@ from mlpstorage.results.files import Root
 from mlpstorage.results.images import IMAGE_PREFIX, LEGACY, POOL, POOL_MARKER
 from mlpstorage.results.text import clean
 from rules.derived.tree import LeafTimes, foreign_command, pauses
-from rules.derived.workload import Instant, Moment
+from rules.derived.zones import Instant, Moment, local
 from rules.facts import Absence, FactModel, FactSheet, Reason, Source
 from rules.facts import tree as facts
 from rules.tables import reference_rows
@@ -24,6 +24,7 @@ from ..leaf import Leaf
 from .common import mapped, put, unlisted
 from .credentials import credentials_of
 from .leaf_json import read_leaf_json
+from .zones import collected, directory_time, leaf_zone, moment
 
 MAX_RECORDS = 500
 """Entries of one kind of one directory that rules are asked about; a last record says how many more there are."""
@@ -323,28 +324,24 @@ class _LeafReader:
 
     def times(self, *, measured: bool) -> LeafTimes:
         """Start and end; with ``measured`` the duration is that of the measured section of the summary."""
-        summary_start = _moment(self.summary.local_time("/start", "/start_time"))
-        summary_end = _moment(self.summary.local_time("/end", "/end_time"))
+        invoked, directory = moment(self.metadata.stated_time("/invocation_start_time")), directory_time(self.leaf)
+        zone = leaf_zone(self.metadata, (invoked, directory), collected(self.metadata))
+        summary_start = local(moment(self.summary.stated_time("/start", "/start_time")), zone)
+        summary_end = local(moment(self.summary.stated_time("/end", "/end_time")), zone)
         starts = [
-            ("invocation start", _moment(self.metadata.local_time("/invocation_start_time")), True),
-            ("leaf name", self._directory_time(), True),
+            ("invocation start", local(invoked, zone), True),
+            ("leaf name", directory, True),
             ("summary start", summary_start, False),
         ]
         ends = [
-            ("invocation end", _moment(self.metadata.local_time("/invocation_end_time")), True),
+            ("invocation end", local(moment(self.metadata.stated_time("/invocation_end_time")), zone), True),
             ("summary end", summary_end, False),
         ]
         start_name, start, start_exact = _first_known(starts)
         end_name, end, end_exact = _first_known(ends)
         begun, ended = (summary_start, summary_end) if measured else (start, end)
         name, exact = clean(self.leaf.name), start_exact and end_exact
-        return LeafTimes(name, start, end, begun, ended, start_name, end_name, exact)
-
-    def _directory_time(self) -> Moment:
-        time = layout.leaf_time(self.leaf.name)
-        if time is None:
-            return Absence(f"name:{self.path}", Reason.INVALID, self.path, detail="the leaf's name is not a time")
-        return Instant(time, Source(self.path))
+        return LeafTimes(name, start, end, begun, ended, start_name, end_name, exact, zone)
 
     def facts(self) -> facts.RunLeaf:
         leaf, sheet = self.leaf, _Sheet(self.path)
@@ -393,6 +390,9 @@ class _LeafReader:
         put(sheet, "recorded_command", missing or self.command)
         sheet.put("command_cause", foreign_command(self.path))
         put(sheet, "processes", missing or _if_named(self.metadata.int(*_PROCESSES), "processes"))
+        status = mapped(_if_named(self.metadata.text("/status"), "status"), lambda text: text.strip().lower())
+        put(sheet, "recorded_status", missing or status)
+        put(sheet, "exit_status", missing or _if_named(self.metadata.int("/exit_status"), "exit_status"))
         names = mapped(missing or credentials_of(self.metadata), _first_names)
         put(sheet, "credentials", names)
         probes = _if_named(self.metadata.list("/skipped_probes"), "skipped_probes")
@@ -446,10 +446,6 @@ def _if_named(found: Found[T], name: str) -> Found[T]:
 
 def _probe_names(probes: list[Any]) -> list[str]:
     return _first_names([clean(str(probe), 40) for probe in probes])
-
-
-def _moment(found: Found[Any]) -> Moment:
-    return Instant(found.value, found.source) if isinstance(found, Reading) else found
 
 
 def _first_known(candidates: Sequence[tuple[str, Moment, bool]]) -> tuple[str, Moment, bool]:

@@ -12,6 +12,7 @@ from mlpstorage.results.document import Document, Found, Reading
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived.vector_database import Batch
+from rules.derived.zones import Moment, Zone
 from rules.facts import Absence, Reason
 from rules.facts.vector_database import Claim
 
@@ -20,6 +21,7 @@ from .code_pointer import read_pointer
 from .common import Role
 from .leaf_json import placeholder_of, read_leaf_json
 from .vector_database_logs import LoadLog, RunLog, read_batches, read_load_log, read_run_log, statistics_in
+from .zones import collected, directory_time, leaf_zone, moment
 
 T = TypeVar("T")
 
@@ -66,6 +68,21 @@ class LeafDocuments:
         return read_leaf_json(self._root, self.leaf, name, layout.VECTOR_DATABASE)
 
     @cached_property
+    def invocation_start(self) -> Moment:
+        """When the command started, as written."""
+        return moment(self.metadata.stated_time("/invocation_start_time"))
+
+    @cached_property
+    def invocation_end(self) -> Moment:
+        """When the command ended, as written."""
+        return moment(self.metadata.stated_time("/invocation_end_time"))
+
+    @cached_property
+    def zone(self) -> Zone | None:
+        """The zone of the leaf's times."""
+        return leaf_zone(self.metadata, (self.invocation_start, directory_time(self.leaf)), collected(self.metadata))
+
+    @cached_property
     def log(self) -> Found[str]:
         """The text of the leaf's logs together. Absent where no log has text, or one is longer than is read."""
         texts, source, absent = [], None, None
@@ -87,8 +104,8 @@ class LeafDocuments:
         return [self._read_log(name) for name in self.leaf.files if self._logs.fullmatch(name)]
 
     def _read_log(self, name: str) -> tuple[Document, str]:
-        content = self._root.read(f"{self.leaf.path}/{name}", MAX_LOG_BYTES)
-        path = clean(f"{self.leaf.path}/{name}")
+        content = self._root.read(self.leaf.at(name), MAX_LOG_BYTES)
+        path = clean(self.leaf.at(name))
         cause = self._placeholder if content.state == "placeholder" else f"file:{path}"
         state = "missing" if content.state == "empty" else content.state  # a command that prints nothing
         return Document(path, state, cause, content.detail), content.data.decode("utf-8", "replace")
@@ -149,7 +166,7 @@ class RunDocuments(LeafDocuments):
         batches: list[Batch] = []
         left = MAX_TABLE_BYTES
         for name in names:
-            content = self._root.read(f"{self.leaf.path}/{name}", max(left, 1))
+            content = self._root.read(self.leaf.at(name), max(left, 1))
             self.skipped_tables |= content.state == "refused"
             found = read_batches(content.data) if content.state == "ok" else []
             if not found:

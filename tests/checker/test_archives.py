@@ -167,7 +167,15 @@ WHOLE: dict[str, tuple[str, bytes, str]] = {
     "text as tar": (".tar", b"hello" * 200, "no header of a tar archive is at byte 0"),
     "text as tar.gz": (".tar.gz", b"hello", "it is damaged before byte 5"),
     "no tar in gzip": (".tgz", gzip.compress(b"hello" * 200), "no header of a tar archive is at byte 0"),
-    "zip as tar": (".tar", b"PK\3\4" + bytes(2000), "no header of a tar archive"),
+    "zip as tar": (".tar", b"PK\3\4" + bytes(2000), "it looks like a zip archive: end its name in .zip"),
+    "gzip as tar": (".tar", gzip.compress(bytes(10240)) + bytes(512), "it looks like a gzip file: end its name in"),
+    "tar as tar.gz": (
+        ".tar.gz",
+        bytes(257) + b"ustar" + bytes(800),
+        "it looks like a tar archive: end its name in .tar",
+    ),
+    "tar as zip": (".zip", bytes(257) + b"ustar" + bytes(800), "it looks like a tar archive"),
+    "zstd as tar": (".tar", b"\x28\xb5\x2f\xfd" + bytes(800), "packed by zstd: unpack it"),
     "nothing": (".tar", b"", "it is too short"),
     "text behind gzip": (".tgz", gzip.compress(bytes(10240)) + b"more", "it is damaged before byte"),
 }

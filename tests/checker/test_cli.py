@@ -245,6 +245,32 @@ def test_an_empty_path_is_not_passed_over(capsys: pytest.CaptureFixture[str], cl
     assert f"argument {option}: it is empty" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--source-repo", "no/such"], "there is no such directory"),
+        (["--source-repo", "."], "not a git repository"),
+    ],
+)
+def test_a_source_repository_that_is_none_is_no_reference(
+    clean: Tree, options: list[str], words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(clean.root)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(clean.root.parent))
+    monkeypatch.setenv("LC_ALL", "C")
+    code, out, err = run(capsys, clean.root, *options)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"submission-checker: {' '.join(options)}: ")
+    assert words in err
+
+
+def test_a_source_repository_without_git_is_no_reference(
+    clean: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run(capsys, clean.root, "--source-repo", tmp_path)[0] == 2
+
+
 @pytest.mark.parametrize("jobs", ["0", "-1", "many"])
 def test_usage_errors(clean: Tree, jobs: str) -> None:
     with pytest.raises(SystemExit) as exit_:

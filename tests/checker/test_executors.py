@@ -296,3 +296,22 @@ def test_without_mpi4py_the_way_to_it_is_told(tree: Path, tmp_path: Path) -> Non
     assert (answer.returncode, answer.stdout) == (2, "")
     assert "needs mpi4py and an MPI library" in answer.stderr
     assert "pip install 'mlpstorage-rules[mpi]'" in answer.stderr
+
+
+def test_more_processes_than_the_system_lets_be_are_told_and_none_stays() -> None:
+    script = (
+        "import resource\n"
+        "from pieces import Piece, echo\n"
+        "from submission_checker.executors import ExecutorError, Look, Processes\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))\n"
+        "try:\n"
+        "    list(Processes(64).run(echo, [Piece(str(n), 1) for n in range(64)], Look('', tuple)))\n"
+        "except ExecutorError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=Path(__file__).parent,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "--jobs 64: 64 processes cannot be had here (Too many open files); give fewer" in done.stdout

@@ -75,6 +75,10 @@ def summary(changes: dict[str, Any]) -> Spoil:
     return lambda leaf: leaf.edit(leaf.summary, changes)
 
 
+def verdict(word: Any) -> Spoil:
+    return lambda leaf: leaf.edit(leaf.metadata, {"/verification": word})
+
+
 def result(option: int, trial: int, rank: int, changes: dict[str, Any]) -> Spoil:
     return lambda leaf: leaf.edit(leaf.result(option, trial, rank), changes)
 
@@ -374,6 +378,14 @@ ONE_RANK: dict[str, tuple[Spoil, Expected]] = {
     "loops": (args(loops=2), [("6.6.1", "loops", "error")]),
     "an argument without effect": (args(duration=600), [("6.6.1", "arguments", "warning")]),
     "file of arguments": (args(config_file="/home/bench/args.yaml"), [("6.6.1", "config_file", "warning")]),
+    "the tool objected": (verdict("INVALID"), [("6.6.1", "verdict", "warning")]),
+    "the tool objected, and why": (
+        both(verdict("INVALID"), args(allow_invalid_params=True)),
+        [("6.6.1", "invalid", "error")],
+    ),
+    "no verdict of the tool": (verdict(None), []),
+    "no verdict recorded": (verdict(DELETE), []),
+    "an unknown verdict of the tool": (verdict("Close"), [("X6.6", "main", "warning")]),
     "no metadata": (lambda leaf: leaf.metadata.unlink(), [("X6.1", "metadata", "error")]),
     "two metadata files": (
         lambda leaf: shutil.copy(leaf.metadata, leaf.path / "kv_cache_old_metadata.json"),
@@ -395,8 +407,9 @@ ONE_RANK: dict[str, tuple[Spoil, Expected]] = {
     "wrapper without a seed base": (reworded((" --seed-base 42", "")), [("6.3.2.1", "seed_base", "error")] * 3),
     "partial failure without one": (
         lambda leaf: leaf.summarise(2, partial_failure=True),
-        [("X6.2", "record", "error"), ("X6.2", "whole", "error")],
+        [("X6.2", "record", "error")],
     ),
+    "partial failure of the run alone": (summary({"/partial_failure": True}), [("X6.2", "whole", "error")]),
     "listed as missing and there": (
         lambda leaf: leaf.summarise(2, missing_files=[f"{MACHINE}/{START}/option_2/trial_0/rank_0"]),
         [("X6.2", "list", "error")],

@@ -151,6 +151,53 @@ def test_the_headline_is_recomputed(tmp_path: Path) -> None:
     assert "with 2 ranks that offer 400.0 users" in headlines[0]
 
 
+def unsampled(leaf: KvLeaf, *keys: str, option: int | str = "*") -> None:
+    """No rank result has the device P95 of these, and the summary does not have any."""
+    for file in leaf.path.glob(f"option_{option}/trial_*/rank_*/*.json"):
+        leaf.edit(file, {f"/summary/cache_stats/storage_{key}_device_p95_ms": DELETE for key in keys})
+    without_device_latency(leaf)
+
+
+@pytest.mark.parametrize(
+    ("keys", "option", "shown"),
+    [
+        (("read", "write"), "*", "device P95 (not known) (read) and (not known) (write)"),
+        (("write",), "*", "device P95 14200.5 ms (read) and (not known) (write)"),
+        (("write",), 1, "device P95 14200.5 ms (read) and 0.0 ms (write)"),
+    ],
+)
+def test_a_device_latency_that_no_rank_of_the_leaf_states_is_not_0(
+    tmp_path: Path, keys: tuple[str, ...], option: int | str, shown: str
+) -> None:
+    tree, leaf = legal(tmp_path / "tree")
+    unsampled(leaf, *keys, option=option)
+    assert findings(tree) == []
+    headlines = [f.message for f in found(tree) if (f.rule, f.clause) == ("6.3.4.5", "headline")]
+    assert len(headlines) == 3
+    assert shown in headlines[0]
+    told = [f.message for f in found(tree, "4.0-draft") if f.rule == "6.3.4.3" and f.severity.value == "error"]
+    assert any("0.0 ms" in message for message in told) == ("0.0 ms" in shown)
+
+
+@pytest.mark.parametrize(("stated", "expected"), [(0.0, []), (13100.5, [("6.3.4.3", "read", "error")])])
+def test_a_device_latency_of_the_summary_alone_is_compared_with_0(
+    tmp_path: Path, stated: float, expected: list[tuple[str, str, str]]
+) -> None:
+    tree, leaf = legal(tmp_path / "tree")
+    unsampled(leaf, "read", "write")
+    leaf.summarise(1, aggregated_device_read_p95_ms=stated)
+    assert findings(tree) == expected
+
+
+def test_two_older_summaries_that_differ_are_both_named(tmp_path: Path) -> None:
+    tree, leaf = legal(tmp_path / "tree")
+    leaf.summary.rename(leaf.path / "kvcache_run_summary_20260627_194318.json")
+    (leaf.path / "kvcache_run_summary.json").write_text('{"run_datetime": "x"}')
+    (finding,) = [f for f in found(tree) if (f.rule, f.clause) == ("X6.1", "agree")]
+    assert "kvcache_run_summary_20260627_194318.json, kvcache_run_summary.json" in finding.message
+    assert "summary.json" not in finding.message.replace("_summary", "")
+
+
 def test_a_missing_sidecar_is_no_finding_before_the_draft(tmp_path: Path) -> None:
     tree, leaf = legal(tmp_path / "tree")
     (leaf.path / "fs_separation.json").unlink()

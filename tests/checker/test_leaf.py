@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from kv_cache_trees import legal as kv_cache_leaf
 from training_trees import TrainingTree
+from vector_database_trees import complete as vector_database
+from vector_database_trees import mpi as vector_database_on_ranks
 
 from submission_checker.compare.subjects import read_subject
 from submission_checker.leaf import Leaf, joined
@@ -126,6 +130,32 @@ def test_a_split_run_is_one_finding_whichever_half_its_metadata_is_named_after(
     found = check(tmp_path, Options()).findings
     told = [f.rule for f in found if f.rule in ("1.1", "LEAF-01", "LEAF-02", "2.1.19") and f.clause != "ranks"]
     assert told == ["LEAF-02"]
+
+
+@pytest.mark.parametrize("with_metadata", [False, True])
+@pytest.mark.parametrize(
+    "log", ["kvcache_opt*.log", "vector_database_run.std*.log", "vector_database_run_simple_mpi.std*.log"]
+)
+def test_a_split_run_of_the_other_families_is_one_more_finding(tmp_path: Path, log: str, with_metadata: bool) -> None:
+    """The log, and maybe the metadata, lie in the directory of the next second."""
+    if log.startswith("kvcache"):
+        leaf = kv_cache_leaf(tmp_path, ranks=2)[1].path
+    else:
+        leaf = (vector_database_on_ranks if "mpi" in log else vector_database)(tmp_path).runs[0].path
+    whole = Counter((f.rule, f.clause) for f in check(tmp_path, Options()).findings)
+    rest = leaf.with_name(f"{leaf.name[:-1]}{int(leaf.name[-1]) + 1}")
+    rest.mkdir()
+    for path in (*leaf.glob(log), *leaf.glob(".mlps-code-image")):
+        path.rename(rest / path.name)
+    if with_metadata:
+        (metadata,) = leaf.glob("*_metadata.json")
+        metadata.rename(rest / metadata.name.replace(leaf.name, rest.name))
+        for path in (*rest.glob("*_metadata.json"), *leaf.glob("summary.json")):
+            stated = path.read_text().replace(f'"run_datetime": "{leaf.name}"', f'"run_datetime": "{rest.name}"')
+            path.write_text(stated)
+    found = Counter((f.rule, f.clause) for f in check(tmp_path, Options()).findings)
+    assert found - whole == Counter([("LEAF-02", "main")])
+    assert whole - found == Counter()
 
 
 def test_a_comparison_takes_the_halves_for_one_run(tmp_path: Path) -> None:

@@ -67,8 +67,9 @@ def rename_workload(tree: Tree, name: str) -> None:
 
 
 def on_object(folder: str) -> Spoil:
-    """The first leaf says that it used the object API, with this checkpoint folder."""
-    return edit("metadata", {"/args/data_access_protocol": "object", "/args/checkpoint_folder": folder})
+    """The leaves used the object API, with this checkpoint folder."""
+    asked = edit("metadata", {"/args/data_access_protocol": "object", "/args/checkpoint_folder": folder})
+    return both(override("storage.storage_type", "s3"), asked)
 
 
 def clients(hosts: int) -> Spoil:
@@ -223,6 +224,18 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
     ),
     "invalid parameters let through": (edit("metadata", {"/args/allow_invalid_params": True}), [("X4.1", "warning")]),
     "other model's directory": (lambda tree: rename_workload(tree, "llama3-70b"), [("X4.2", "error")]),
+    "a storage of the object API in a run of the file API": (
+        override("storage.storage_type", "s3"),
+        [("X4.3", "warning")],
+    ),
+    "a storage of the file API in a run of the object API": (
+        both(on_object("s3://bucket/run"), override("storage.storage_type", "local_fs")),
+        [("X4.3", "warning")],
+    ),
+    "no storage in a run of the object API": (
+        both(on_object("s3://bucket/run"), edit("config", {"/workload/storage": DELETE})),
+        [("4.6.3", "warning"), ("X4.3", "warning")],
+    ),
     "no model's directory": (lambda tree: rename_workload(tree, "llama3-8b_b200"), [("2.1.21", "error")]),
 }
 

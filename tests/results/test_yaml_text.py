@@ -74,6 +74,8 @@ def test_one_text_of_each_kind(text: str) -> None:
         ("a: !!set {b}\n", UnusableYamlError, "could not determine a constructor"),
         ("a: !!python/name:os.system x\n", UnusableYamlError, "could not determine a constructor"),
         ("a: !!timestamp 2026\n", UnusableYamlError, "not usable YAML: '2026' is not what its tag"),
+        ("a: 1" + ":1" * 1_000_000 + "\n", UnusableYamlError, "a number has 2000001 characters"),
+        ("a: !!float 1" + "0" * 1000 + "\n", UnusableYamlError, "a number has 1001 characters"),
         ("a: !!bool x\n", UnusableYamlError, "'x' is not what its tag"),
         ("a: !!int ''\n", UnusableYamlError, "'' is not what its tag"),
         ("a: !!float ''\n", UnusableYamlError, "not usable YAML"),

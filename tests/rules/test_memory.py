@@ -51,17 +51,17 @@ def test_examples_judged_one_after_the_other_say_what_each_says_by_itself(
 
 def test_the_reason_of_an_absence_counts_and_its_place_does_not() -> None:
     one = Absence("file:a", Reason.MISSING_FILE, "a")
-    assert comparable(one) == comparable(Absence("file:b", Reason.MISSING_FILE, "b"))
-    assert comparable(one) != comparable(Absence("key:a", Reason.KEY_ABSENT, "a"))
-    assert comparable(one) != comparable(str(Reason.MISSING_FILE))
+    assert comparable([one]) == comparable([Absence("file:b", Reason.MISSING_FILE, "b")])
+    assert comparable([one]) != comparable([Absence("key:a", Reason.KEY_ABSENT, "a")])
+    assert comparable([one]) != comparable([str(Reason.MISSING_FILE)])
 
 
 def test_what_cannot_be_compared_is_not_remembered() -> None:
     memory: Memory[Outcome] = Memory()
-    key = (comparable([0] * (LONGEST_LIST + 1)),)
+    key = comparable([[0] * (LONGEST_LIST + 1)])
     memory.keep(key, Outcome.PASS)
     assert memory.get(key) is None
-    short = (comparable([0] * LONGEST_LIST),)
+    short = comparable([[0] * LONGEST_LIST])
     memory.keep(short, Outcome.PASS)
     assert memory.get(short) is Outcome.PASS
 
@@ -105,6 +105,6 @@ def test_no_cache_of_what_a_file_says_is_without_bound(package: ModuleType) -> N
 )
 def test_what_is_remembered_is_small(value: object, kept: bool) -> None:
     memory: Memory[int] = Memory()
-    memory.keep((comparable(value),), 1)
+    memory.keep(comparable([value]), 1)
     assert len(memory) == kept
-    assert memory.get((comparable(value),)) == (1 if kept else None)
+    assert memory.get(comparable([value])) == (1 if kept else None)

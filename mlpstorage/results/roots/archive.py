@@ -16,6 +16,16 @@ from .zipped import Zip
 
 _OPEN = 4
 """Archives that a process keeps open."""
+_KINDS = (
+    (b"\x1f\x8b", 0, (".gz", ".tgz"), "a gzip file: end its name in .tar.gz"),
+    (b"PK\3\4", 0, (".zip",), "a zip archive: end its name in .zip"),
+    (b"ustar", 257, (".tar",), "a tar archive: end its name in .tar"),
+    (b"\x28\xb5\x2f\xfd", 0, (), "packed by zstd: unpack it, or pack it as .tar.gz"),
+    (b"\xfd7zXZ", 0, (), "packed by xz: unpack it, or pack it as .tar.gz"),
+    (b"BZh", 0, (), "packed by bzip2: unpack it, or pack it as .tar.gz"),
+)
+"""Bytes, where they are in a file of some kind, how its name ends, and what to tell of it where that ends otherwise."""
+_HEAD = 512
 
 
 class ArchiveRoot(IndexedRoot):
@@ -47,7 +57,9 @@ def _opened(path: str) -> Tar | Zip:
     try:
         info = os.stat(path)
         return _listed(path, (info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns))
-    except (DamagedError, TooManyEntriesError) as error:
+    except DamagedError as error:
+        raise UnusableRootError(f"{clean(path)} cannot be read: {error}{_looks_like(path)}") from None
+    except TooManyEntriesError as error:
         raise UnusableRootError(f"{clean(path)} cannot be read: {error}") from None
     except OSError as error:
         raise UnusableRootError(f"{clean(path)} cannot be read: {os.strerror(error.errno or 0)}") from None
@@ -59,3 +71,15 @@ def _listed(path: str, state: tuple[int, ...]) -> Tar | Zip:
     if path.lower().endswith(".zip"):
         return Zip(file)
     return Tar(file if path.lower().endswith(".tar") else inflate(file))
+
+
+def _looks_like(path: str) -> str:
+    """``; it looks like ...`` where a file begins as one of another kind than its name says; else empty."""
+    try:
+        head = File(os.open(path, os.O_RDONLY | os.O_NONBLOCK)).read(0, _HEAD)
+    except OSError:
+        return ""
+    for mark, offset, endings, told in _KINDS:
+        if head[offset:].startswith(mark) and not path.lower().endswith(endings):
+            return f"; it looks like {told}"
+    return ""
