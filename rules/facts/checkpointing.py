@@ -28,6 +28,15 @@ class StatedParameter(Record):
     command: str = fact("Value in the executed command line.", known=Known.RUN)
 
 
+class StatedArgument(Record):
+    """One argument of the run as the files of a leaf state it; a file that does not carry it says ``(not stated)``."""
+
+    name: str = fact("'workload', DLIO's name of the model, or 'num_processes'.", known=Known.RUN)
+    metadata: str = fact("What the run was asked for, by the metadata.", known=Known.RUN)
+    overrides: str = fact("Value in dlio_config/overrides.yaml.", known=Known.RUN)
+    command: str = fact("Value in the executed command line.", known=Known.RUN)
+
+
 class CheckpointingRun(FactModel):
     """One invocation: a run leaf (YYYYMMDD_HHMMSS directory), or the run that a command line asks for."""
 
@@ -96,6 +105,15 @@ class CheckpointingRun(FactModel):
     host_memory_gib: Fact[Float] = fact(
         "Mean memory of a client host: that of all hosts over their number.", known=Known.RUN, unit="GiB"
     )
+    summary_memory_gib: Fact[Float] = fact(
+        "Memory of all client hosts as the benchmark saw it: the sum of its list.", known=Known.RUN, unit="GiB"
+    )
+    collected_memory_gib: Fact[Float] = fact(
+        "Memory of all client hosts as the tool collected it; not recorded where not every host was.",
+        known=Known.RUN,
+        unit="GiB",
+    )
+    memory_ratio: Fact[Float] = fact("Memory of the largest client host over the smallest's.", known=Known.RUN)
     accelerator: Fact[str] = fact("Accelerator type that the ranks stand for, lower case.", known=Known.PLAN)
     fsync: Fact[bool] = fact("checkpoint.fsync of the effective configuration.", known=Known.PLAN)
     fsync_effective: Fact[bool] = fact(
@@ -139,6 +157,9 @@ class CheckpointingRun(FactModel):
     )
     stated_parameters: Fact[list[StatedParameter]] = fact(
         "Overrides as the different files of the leaf state them.", known=Known.RUN
+    )
+    stated_arguments: Fact[list[StatedArgument]] = fact(
+        "Model and process count as the different files of the leaf state them.", known=Known.RUN
     )
     files: Fact[list[LeafFile]] = fact("Files of the leaf that facts are read from.", known=Known.RUN)
 

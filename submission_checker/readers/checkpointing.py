@@ -22,13 +22,14 @@ from rules.derived import checkpointing as derived
 from rules.derived.locations import normal_path
 from rules.derived.workload import Invocation, derive_workload
 from rules.facts import Absence, FactSheet, Reason, Source
-from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload, Division, StatedParameter
+from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload, Division, StatedArgument, StatedParameter
 from rules.remembered import remembered
 
 from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
 from .checkpointing_files import LeafDocuments
 from .checkpointing_times import read_times
+from .collected import ratio
 from .common import NOT_STATED, as_api, leaf_file, mapped, put, put_location, recorded_verdict, stated_path
 from .placement import hosts_of, min_ranks_per_host
 from .run_environment import put_environment
@@ -283,6 +284,7 @@ class _LeafReader:
         self._put("checkpoint_size_gib", self.summary.float("/metric/checkpoint_size_GB"))
         self._put("client_memory_gib", self._client_memory())
         self._put("host_memory_gib", self._host_memory())
+        self._measured_memory()
         self._put("checkpoints_written", self._executed("save"))
         self._put("checkpoints_read", self._executed("load"))
 
@@ -305,16 +307,11 @@ class _LeafReader:
         least = self.metadata.float("/system_info/min_memory_bytes")
         if isinstance(least, Reading) and least.value > 0:
             return least.map(lambda value: value / derived.GIB)
-        per_host = self.summary.list("/host_memory_GB")
-        if isinstance(per_host, Reading) and per_host.value:
-            # The entries stand at the wrong hosts when several ranks share one; only their sum is right.
-            try:
-                total = sum(as_float(item) for item in per_host.value)
-            except InvalidValueError:
-                total = 0.0
-            count = len(per_host.value) if isinstance(expected, Absence) else expected
-            if total > 0 and count > 0:
-                return Reading(total / count, per_host.source)
+        summed = self._summed_memory()
+        if isinstance(summed, Reading):
+            count = len(self.summary.data["host_memory_GB"]) if isinstance(expected, Absence) else expected
+            if count > 0:
+                return Reading(summed.value / count, summed.source)
         claimed = self.metadata.float("/args/client_host_memory_in_gb")
         if isinstance(claimed, Reading) and claimed.value <= 0:
             return self.metadata.invalid("/args/client_host_memory_in_gb", f"{claimed.value} is not a memory size")
@@ -326,16 +323,38 @@ class _LeafReader:
         collected = _positive(self.metadata, "/system_info/num_hosts")
         if isinstance(total, Reading) and isinstance(collected, Reading) and total.value > 0:
             return Reading(total.value / collected.value / derived.GIB, total.source)
-        per_host, hosts = self.summary.list("/host_memory_GB"), self._value("num_hosts")
-        if isinstance(per_host, Absence) or isinstance(hosts, Absence):
-            return per_host if isinstance(per_host, Absence) else hosts
+        summed, hosts = self._summed_memory(), self._value("num_hosts")
+        if isinstance(summed, Absence) or isinstance(hosts, Absence):
+            return summed if isinstance(summed, Absence) else hosts
+        return Reading(summed.value / max(hosts, 1), summed.source)
+
+    def _summed_memory(self) -> Found[float]:
+        """GiB of all clients as the benchmark saw them; the entries stand at the wrong hosts when ranks share one."""
+        per_host = self.summary.list("/host_memory_GB")
+        if isinstance(per_host, Absence):
+            return per_host
         try:
-            memory = sum(as_float(item) for item in per_host.value)
+            total = sum(as_float(item) for item in per_host.value)
         except InvalidValueError:
-            memory = 0.0
-        if memory <= 0 or hosts < 1:
+            total = 0.0
+        if total <= 0:
             return self.summary.invalid("/host_memory_GB", "its sum is no memory size")
-        return Reading(memory / hosts, per_host.source)
+        return Reading(total, per_host.source)
+
+    def _measured_memory(self) -> None:
+        """All clients' memory as measured twice; the second one only where both speak of the run's hosts."""
+        total = self.metadata.float("/system_info/total_memory_bytes")
+        counts = (self.metadata.int("/system_info/num_hosts"), self.summary.int("/num_hosts"))
+        spread, hosts = ratio(self.metadata, 0), self._value("num_hosts")
+        same = all(isinstance(count, Absence) or count.value == hosts for count in counts)
+        if isinstance(total, Absence) or isinstance(spread, Absence) or not same or total.value <= 0:
+            detail = "the tool collected no memory of each of the hosts that the benchmark saw"
+            collected: Found[float] = self._not_recorded("system_info", detail)
+        else:
+            collected = total.map(lambda memory: memory / derived.GIB)
+        self._put("summary_memory_gib", self._summed_memory())
+        self._put("collected_memory_gib", collected)
+        self._put("memory_ratio", spread)
 
     def _storage(self) -> None:
         """4.4.2: recorded evidence that checkpoints and results lie on different filesystems."""
@@ -376,6 +395,7 @@ class _LeafReader:
         if self.effective is not self.config:
             flat = self._flat(self.config, "/workload")
         self._put("stated_parameters", self._stated_parameters(flat))
+        self._put("stated_arguments", self._stated_arguments())
 
     def _flat(self, document: Document, pointer: str) -> Found[dict[str, str]]:
         tree = document.mapping(pointer)
@@ -405,6 +425,18 @@ class _LeafReader:
             for name in names
         ]
         return Reading(stated, self.files.overrides.source() if self.files.overrides.ok else self.metadata.source())
+
+    def _stated_arguments(self) -> Found[list[StatedArgument]]:
+        model, processes = (_reading(self.sheet, name) for name in ("model", "num_processes"))
+        if isinstance(model, Absence) or isinstance(processes, Absence):
+            return model if isinstance(model, Absence) else processes
+        places = (self.files.override_words, self.files.command_words)
+        chosen = [clean(dlio.workload_choice(words) or NOT_STATED) for words in places]
+        started = dlio.mpi_processes(self.files.command_words)
+        asked = (str(processes.value), NOT_STATED, NOT_STATED if started is None else str(started))
+        rows = (("workload", model.value.replace("-", "_"), *chosen), ("num_processes", *asked))
+        stated = [StatedArgument(name=row[0], metadata=row[1], overrides=row[2], command=row[3]) for row in rows]
+        return Reading(stated, self.metadata.source())
 
 
 @remembered(1024)

@@ -53,6 +53,15 @@ def both(*spoils: Spoil) -> Spoil:
     return spoil
 
 
+def replace(path: Path, *words: str) -> None:
+    """Write other words into a file, in pairs of old and new."""
+    text = path.read_text()
+    for old, new in zip(words[::2], words[1::2], strict=True):
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+
+
 def rename_workload(tree: Tree, name: str) -> None:
     tree.workload.rename(tree.workload.parent / name)
 
@@ -158,6 +167,24 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
         edit("config", {"/workload/checkpoint/checkpoint_folder": "/mnt/other/llama3-8b"}),
         [("4.6.3", "warning")],
     ),
+    "overrides of another model": (
+        on_all(lambda leaf: replace(leaf.path / "dlio_config/overrides.yaml", "=llama3_8b", "=llama3_70b")),
+        [("4.6.3", "warning")],
+    ),
+    "a command of another model and count": (
+        on_all(lambda leaf: replace(leaf.metadata, "mpirun -n 8 ", "mpirun -n 64 ", "=llama3_8b", "=llama3_70b")),
+        [("4.6.3", "warning")] * 2,
+    ),
+    "a command that starts two programs": (
+        on_all(lambda leaf: replace(leaf.metadata, "mpirun -n 8 ", "mpirun -n 4 dlio_benchmark : -n 4 ")),
+        [],
+    ),
+    "a command of another launcher": (
+        on_all(lambda leaf: replace(leaf.metadata, "mpirun -n 8 ", "srun -n 2 -c 4 ")),
+        [],
+    ),
+    "memory measured twice": (edit("summary", {"/host_memory_GB": [503.0]}), [("4.3.1", "warning")]),
+    "memory of other hosts": (edit("summary", {"/host_memory_GB": [503.0, 0.0], "/num_hosts": 2}), []),
     "5 writes": (edit_one(0, "metadata", {"/args/num_checkpoints_write": 5}), [("4.7.1", "error")] * 2),
     "a write not carried out": (edit_one(0, "stats", {"/1/save_ckpt10": DELETE}), [("4.7.1", "error")]),
     "a write not finished": (edit_one(0, "stats", {"/1/save_ckpt10/end": DELETE}), [("4.7.1", "error")]),
