@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from datetime import date
 from enum import IntEnum
+from typing import Any
 
 import rules
 from mlpstorage.results.text import clean
@@ -52,6 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     parser, run = _command(words)
     arguments = parser.parse_args(words)
+    if run is _run and arguments.results_dir is None:
+        arguments.results_dir = _directory_among(arguments) or parser.error("RESULTS_DIR is required")
     try:
         return run(arguments)
     except (
@@ -192,6 +195,32 @@ def _jobs(text: str) -> int:
     return int(text)
 
 
+class _AddAll(argparse.Action):
+    """Adds the words that follow an option to its values, and remembers the last of several."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        added = list(values or [])
+        collected = [*getattr(namespace, self.dest), *added]
+        setattr(namespace, self.dest, collected)
+        if len(added) > 1:
+            namespace.last_of_several = (self.dest, len(collected) - 1)
+
+
+def _directory_among(arguments: argparse.Namespace) -> str:
+    """RESULTS_DIR where it follows the values of an option, which took it for one of them; '' where it does not."""
+    if arguments.last_of_several is None:
+        return ""
+    option, index = arguments.last_of_several
+    found: str = getattr(arguments, option).pop(index)
+    return found
+
+
 def _path(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("it is empty; a path is wanted")
@@ -207,7 +236,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument(
-        "results_dir", metavar="RESULTS_DIR",
+        "results_dir", metavar="RESULTS_DIR", nargs="?",
         help="the tree, a part of it, or a single run leaf: a directory, a .tar, .tar.gz or .zip of one, or "
         "s3://BUCKET/PREFIX",
     )  # fmt: skip
@@ -221,14 +250,14 @@ def _parser() -> argparse.ArgumentParser:
         help="write the format before it there, outside the tree (default: stdout)",
     )  # fmt: skip
     parser.add_argument(
-        "--submitter", "--submitters", action="append", default=[], metavar="NAME",
-        help="only these submitters; repeatable, comma separated",
+        "--submitter", "--submitters", action=_AddAll, nargs="+", default=[], metavar="NAME",
+        help="only these submitters; several, repeated or comma separated",
     )  # fmt: skip
     parser.add_argument(
-        "--select", action="append", default=[], metavar="IDS",
+        "--select", action=_AddAll, nargs="+", default=[], metavar="IDS",
         help="report only these rules, by id or prefix: 4.3.5, 4.3 (comma separated)",
     )  # fmt: skip
-    parser.add_argument("--ignore", action="append", default=[], metavar="IDS", help="leave these rules out")
+    parser.add_argument("--ignore", action=_AddAll, nargs="+", default=[], metavar="IDS", help="leave these rules out")
     parser.add_argument(
         "--waivers", metavar="FILE", type=_path,
         help="YAML with rulings (rule, path, reason, until): what they waive is shown and does not count",
@@ -261,4 +290,5 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--verbose", action="store_true", help="show infos and remarks, not only their number")
     parser.add_argument("--debug", action="store_true", help="show where the checker itself failed")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    parser.set_defaults(last_of_several=None)
     return parser

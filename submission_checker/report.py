@@ -43,7 +43,7 @@ def place_of(path: str) -> Place:
     parts = path.split("/")
     if len(parts) < 2 or parts[0].lower() not in DIVISIONS:
         return Place()
-    division, submitter, kind, rest = parts[0], parts[1], "".join(parts[2:3]), parts[3:]
+    division, submitter, kind, rest = parts[0], parts[1], "".join(parts[2:3]).lower(), parts[3:]
     if kind == SYSTEMS and rest:
         return Place(division, submitter, rest[0].rpartition(".")[0] or rest[0])
     if kind == RESULTS:

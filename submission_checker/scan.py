@@ -30,6 +30,7 @@ from .discovery import (
     SubmitterDirectory,
     SystemDirectory,
     WorkloadDirectory,
+    description_path,
     lone_leaf,
     lone_workload,
     walk,
@@ -320,9 +321,10 @@ def _leaf_in_tree(root: Root, path: str) -> tuple[Leaf, str, Found[str]]:
     division, submitter, _, system = parts[0].lower(), *parts[1:4]
     family, below = parts[4], parts[5:-1]
     command = below.pop() if layout.COMMAND in layout.FAMILY_LEVELS[family] else layout.RUN
+    command = command.lower() if command.lower() in layout.COMMANDS else command
     system_path = "/".join(parts[:4])
     leaf = replace(leaf, division=division, system_path=system_path, workload=below[-1], command=command)
-    description = read_description(root, str(layout.system_description(parts[0], submitter, system)))
+    description = read_description(root, description_path(root, parts[0], submitter, system))
     return leaf, family, described_api(description)
 
 

@@ -65,6 +65,7 @@ class SubmitterEntry(Record):
     path: str = fact("Path relative to the results directory.", known=Known.RUN)
     stamped: bool = fact("It has the name of a leaf.", known=Known.RUN)
     nested: bool = fact("It holds results or descriptions itself.", known=Known.RUN)
+    proposed: str = fact("Name of the layout that it differs from in case only; empty: none.", known=Known.RUN)
 
 
 class Submitter(FactModel):
@@ -146,6 +147,7 @@ class Directory(Record):
     run_like: bool = fact("It holds the files of a run.", known=Known.RUN)
     leaves_below: int = fact("Leaves that lie deeper in it.", known=Known.RUN)
     digits: bool = fact("Its name has the form of a time stamp and is no date.", known=Known.RUN)
+    proposed: str = fact("Name of the layout that it differs from in case only; empty: none.", known=Known.RUN)
 
 
 class LeafGroup(Record):

@@ -249,14 +249,13 @@ class _TreeReader:
         for submitter in self._listing.submitters:
             open_division = submitter.division != layout.DIVISIONS[0]
             measured = any(True for _ in leaves_of(self._listing, submitter))
-            there = images.LEGACY in submitter.entries.directories
-            found.append((f"{submitter.path}/{images.LEGACY}", submitter.name, there, measured and not open_division))
+            there = bool(layout.spelt(submitter.entries.directories, images.LEGACY))
+            found.append((submitter.place(images.LEGACY), submitter.name, there, measured and not open_division))
             if open_division:
                 places = dict(self._open_places(submitter))
-                found += [
-                    (f"{place}/{images.LEGACY}", submitter.name, self._holds_code(place), wanted)
-                    for place, wanted in places.items()
-                ]
+                for place, wanted in places.items():
+                    name = self._code_in(place)
+                    found.append((f"{place}/{name or images.LEGACY}", submitter.name, bool(name), wanted))
         return [each for each in found if each[2] or each[3]]
 
     def _open_places(self, submitter: SubmitterDirectory) -> Iterator[tuple[str, bool]]:
@@ -268,14 +267,15 @@ class _TreeReader:
                 if family.family:
                     yield family.path, family.family == layout.KV_CACHE
             for workload in system.workloads:
-                if workload.name != images.LEGACY:
+                if workload.name.lower() != images.LEGACY:
                     yield workload.path, workload.family != layout.KV_CACHE
 
-    def _holds_code(self, path: str) -> bool:
+    def _code_in(self, path: str) -> str:
+        """The name of the directory of code in another one; '' where there is none."""
         try:
-            return images.LEGACY in self._root.list(path)[0]
+            return layout.spelt(self._root.list(path)[0], images.LEGACY)
         except OSError:  # discovery reports it
-            return False
+            return ""
 
     def _directory_facts(self, path: str, organisation: str, exists: bool, wanted: bool) -> CodeDirectory:
         marked = [pool.path for pool in serving(self._pools, organisation) if pool.marked]

@@ -205,7 +205,7 @@ class _SubmissionReader:
     # The roll-up table.
 
     def _rollup(self, sheet: FactSheet) -> None:
-        path = f"{self._submitter.path}/{RESULTS}/{layout.RESULTS_JSON}"
+        path = f"{self._submitter.place(RESULTS)}/{layout.RESULTS_JSON}"
         at = Source(clean(path))
         submitter = self._submitter
         above = ((submitter.path, submitter.entries.problem), (path.rpartition("/")[0], submitter.results_problem))

@@ -77,14 +77,17 @@ def submitter_facts(root: Root, listing: Listing, submitter: discovery.Submitter
     sheet.put("layout", _layout(listing, submitter))
     entries = submitter.entries
     missing = unlisted(path, entries.problem) if entries.problem else None
-    for name in (RESULTS, SYSTEMS, LEGACY):
-        sheet.put(f"has_{name}", missing or name in entries.directories)
+    meant = {name: layout.spelt(entries.directories, name) for name in (RESULTS, SYSTEMS, LEGACY)}
+    for name, there in meant.items():
+        sheet.put(f"has_{name}", missing or bool(there))
+    proposed = {there: name for name, there in meant.items() if there != name}
     records = [
         facts.SubmitterEntry(
             name=clean(name),
             path=clean(f"{submitter.path}/{name}"),
             stamped=layout.leaf_time(name) is not None,
             nested=name in submitter.nested,
+            proposed=proposed.get(name, ""),
         )
         for name in entries.visible[: MAX_RECORDS + 1]
     ]
@@ -162,7 +165,7 @@ def workload_facts(root: Root, workload: discovery.WorkloadDirectory, *, live: b
         for command in (layout.COMMANDS if training else ())
     ]
     sheet.put("phases", missing or phases)
-    entries = [_directory(Stray(name, f"{workload.path}/{name}"), "") for name in workload.commands]
+    entries = [_directory(Stray(name, f"{workload.path}/{name}"), "", known) for name, known in workload.spellings]
     sheet.put("entries", missing or _capped(entries, "name"))
     strays = [_directory(stray, level.command) for level in workload.levels for stray in level.strays]
     sheet.put("strays", missing or _capped(strays, "name"))
@@ -191,7 +194,7 @@ def leaf_facts(root: Root, leaf: Leaf, family: str) -> facts.RunLeaf:
     return _LeafReader(root, leaf, family).facts()
 
 
-def _directory(stray: Stray, command: str) -> facts.Directory:
+def _directory(stray: Stray, command: str, proposed: str = "") -> facts.Directory:
     return facts.Directory(
         name=clean(stray.name),
         path=clean(stray.path),
@@ -199,6 +202,7 @@ def _directory(stray: Stray, command: str) -> facts.Directory:
         run_like=stray.run_like,
         leaves_below=len(stray.below),
         digits=layout.TIMESTAMP.fullmatch(stray.name) is not None,
+        proposed=proposed,
     )
 
 

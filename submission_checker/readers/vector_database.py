@@ -253,7 +253,7 @@ class _WorkloadReader:
     # The runs
 
     def _directories(self) -> None:
-        source = Source(clean(f"{self.directory.path}/{layout.RUN}"))
+        source = Source(clean(self.directory.place(layout.RUN)))
         names = [leaf.name for leaf in self.run_leaves if layout.TIMESTAMP.fullmatch(leaf.name)]
         self.sheet.put("run_directory", source.path, source)
         self.sheet.put("run_directories", names, source)

@@ -166,6 +166,39 @@ def test_submitters_are_filtered(
     assert json_of(capsys, spoilt.root, *options)[1]["summary"]["submitters"] == submitters
 
 
+@pytest.mark.parametrize(
+    ("line", "submitters", "rules_found"),
+    [
+        ("TREE --submitter acme globex", 2, {"4.3.2", "4.6.2"}),
+        ("TREE --submitter acme globex --jobs 1", 2, {"4.3.2", "4.6.2"}),
+        ("--submitter acme TREE", 1, {"4.3.2"}),
+        ("--submitter acme --jobs 1 TREE", 1, {"4.3.2"}),
+        ("--submitter acme globex TREE", 2, {"4.3.2", "4.6.2"}),
+        ("--submitter acme TREE --submitter globex", 2, {"4.3.2", "4.6.2"}),
+        ("--submitter=acme TREE --submitter=globex", 2, {"4.3.2", "4.6.2"}),
+        ("--submitter acme -- TREE", 1, {"4.3.2"}),
+        ("--select 4.3.2 TREE", 2, {"4.3.2"}),
+        ("TREE --select 4.3.2 4.6.2", 2, {"4.3.2", "4.6.2"}),
+        ("TREE --select 4.3 4.6 --ignore 4.3.2 4.6.1", 2, {"4.6.2"}),
+    ],
+)
+def test_options_take_several_values_and_leave_the_tree_its_own(
+    spoilt: Tree, line: str, submitters: int, rules_found: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [spoilt.root if word == "TREE" else word for word in ("--format json " + line).split()]
+    report = json.loads(run(capsys, *words)[1])
+    assert report["summary"]["submitters"] == submitters
+    assert {f["rule"] for f in report["findings"] if f["rule"] in ("4.3.2", "4.6.2")} == rules_found
+
+
+@pytest.mark.parametrize("line", ["", "--submitter acme", "--deep"])
+def test_a_tree_must_be_named(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(line.split())
+    assert exit_.value.code == 2
+    assert "RESULTS_DIR is required" in capsys.readouterr().err
+
+
 def test_an_unknown_submitter_is_answered_with_the_known_ones(spoilt: Tree, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, spoilt.root, "--submitter", "nosuch")
     assert code == 2

@@ -103,6 +103,13 @@ def layout1(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_code_in_another_case_is_judged_and_told_once(layout1: Path) -> None:
+    (layout1 / "closed/acme/code").rename(layout1 / "closed/acme/Code")
+    assert short(findings(layout1)) == [("CHECK-04", "info", ".")]
+    (told,) = (f for f in check(layout1, Options()).findings if f.rule == "2.1.5")
+    assert (told.path, told.remedy) == ("closed/acme/Code", "Rename it to code.")
+
+
 @pytest.mark.parametrize("edition", ["3.0-as-published", "3.0", "4.0-draft"])
 @pytest.mark.parametrize("form", ["layout3", "layout2"])
 def test_legal_pools_are_silent(form: str, edition: str, request: pytest.FixtureRequest) -> None:
