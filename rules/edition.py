@@ -8,24 +8,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import Any
 
 from . import strict_yaml
 from .checked import is_checked
 from .compiled import CompiledRule, Compiler, Fail
-from .entries import EXAMPLES, Baselines, Book, EditionInfo, Example, Rule, Section
+from .entries import EXAMPLES, Baselines, EditionInfo, Example, Rule, Section
 from .errors import RuleLoadError, UnknownEditionError, UnknownRuleError
 from .evaluate import SUBMISSION, Evaluator
 from .facts.base import FactModel
-from .invalid import problem_of
+from .loading import BOOK, book, edition_ids, load_model
 from .outcomes import Classification, Evaluation
 from .recall import Recalls
 from .subjects import Cells, load_models
-from .tables import BOOK, Table, load_table, read_table
-
-_M = TypeVar("_M", bound=BaseModel)
+from .tables import Table, load_table, read_table
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,7 @@ class LoadedSection:
     @cached_property
     def baselines(self) -> Baselines:
         """What the examples start from. Raises RuleLoadError."""
-        return _load(BOOK / "baselines" / f"{self.section.baselines}.yaml", Baselines)[0]
+        return load_model(BOOK / "baselines" / f"{self.section.baselines}.yaml", Baselines)[0]
 
     @cached_property
     def whole(self) -> LoadedSection:
@@ -75,39 +71,6 @@ class LoadedSection:
         return of_clause
 
 
-def _load(path: Path, model: type[_M], leave_out: str = "") -> tuple[_M, strict_yaml.Document]:
-    document = strict_yaml.load(path, leave_out)
-    try:
-        return model.model_validate(document.data), document
-    except ValidationError as error:
-        raise _readable(error, document, model) from error
-
-
-def _readable(error: ValidationError, document: strict_yaml.Document, model: type[BaseModel]) -> RuleLoadError:
-    location, problem = problem_of(error, document.data, model)
-    rule = clause = ""
-    if location[:1] == ("rules",) and len(location) > 1:
-        data = document.data["rules"][location[1]]
-        rule = str(data.get("id", f"number {location[1]}")) if isinstance(data, dict) else ""
-        if len(location) > 3 and location[2] == "clauses":
-            clause = str(location[3])
-    field = ".".join(str(part) for part in location[2 if rule else 0 :])
-    return RuleLoadError(
-        f"{field + ': ' if field else ''}{problem}", document.path, document.line(location), rule=rule, clause=clause
-    )
-
-
-@cache
-def book() -> Book:
-    """The list of editions and sections. Raises RuleLoadError."""
-    return _load(BOOK / "editions.yaml", Book)[0]
-
-
-def edition_ids() -> tuple[str, ...]:
-    """Ids of all editions, oldest first."""
-    return tuple(book().editions)
-
-
 @cache
 def load_section(number: str) -> LoadedSection:
     """One section of the book, validated. Raises RuleLoadError."""
@@ -116,7 +79,7 @@ def load_section(number: str) -> LoadedSection:
 
 def read_section(path: Path, *, checked: bool = False) -> LoadedSection:
     """A section file, with the tables of the book; ``checked``: nothing is wrong with it. Raises RuleLoadError."""
-    section, document = _load(path, Section, EXAMPLES if checked else "")
+    section, document = load_model(path, Section, EXAMPLES if checked else "")
     try:
         load_models(section.facts)
     except ImportError as error:

@@ -13,8 +13,9 @@ from .derived.checkpointing import architecture, checkpoint_gib, closed_processe
 from .edition import Edition
 from .examples import build_chain
 from .facts.base import Absence, FactModel, Known, Reason
+from .loading import BOOK
 from .outcomes import Evaluation, Outcome, Severity
-from .tables import BOOK, reference_rows
+from .tables import reference_rows
 
 EXPECTED = BOOK / "expected" / "checkpointing-verdicts.txt"
 WORKLOAD = "checkpointing"
