@@ -66,6 +66,7 @@ def copy(started):
 
 SECTION_4 = "book/section-4-checkpointing.yaml"
 LIMITS, MODELS = "book/tables/checkpointing-limits.yaml", "book/tables/checkpointing-models.yaml"
+BASELINES = "book/baselines/checkpointing.yaml"
 
 
 def test_an_unchanged_copy_is_known(copy):
@@ -78,7 +79,6 @@ def test_an_unchanged_copy_is_known(copy):
         (SECTION_4, "{run.num_processes}", "{run.num_proceses}", "message: placeholder {run.num_proceses}"),
         (SECTION_4, "require: run.fsync", "require: run.fsnyc", "require: undeclared reference to 'run.fsnyc'"),
         (SECTION_4, "{base: run-8b", "{base: run-9b", "no such baseline: run-9b"),
-        ("facts/checkpointing.py", "    fsync: Fact[bool]", "    fsnyc: Fact[bool]", "run.fsync"),
         ("book/tables/checkpointing-limits.yaml", "closed_invocations:", "closed_runs:", "closed_invocations"),
     ],
 )
@@ -173,6 +173,69 @@ DEFECTS = {
         "llama3-8b:",
         "rows.llama3-8b: columns are missing: closed_processes",
     ),
+    "a misspelt fold": (
+        SECTION_4,
+        "    name: checkpointClosedMpiProcesses\n",
+        "    name: checkpointClosedMpiProcesses\n    fold: workloads\n",
+        "    fold: workloads",
+        "rule 4.6.1: fold: neither 'parent' nor the namespace of a subject above the rule's: workloads",
+    ),
+    "a misspelt fold of a section": (
+        SECTION_4,
+        "  fold: workload\n",
+        "  fold: workloads\n",
+        "  fold: workloads",
+        "defaults.fold: neither 'parent' nor the namespace of a subject above the rule's: workloads",
+    ),
+    "a rule without a heading": (
+        SECTION_4,
+        'id: "4.7.1"',
+        'id: "Z9.1"',
+        'id: "Z9.1"',
+        "rule Z9.1: the id begins with no heading of the section: 4.3, 4.4, 4.6, 4.7, READ, X4",
+    ),
+    "a misspelt fact of a baseline": (
+        BASELINES,
+        "run.num_hosts: 1\n",
+        "run.num_hots: 1\n",
+        "run.num_hots: 1",
+        "baseline run-8b: not a declared fact of checkpointing_run: run.num_hots; did you mean 'run.num_hosts'?",
+    ),
+    "a value of a baseline that does not fit": (
+        BASELINES,
+        "run.num_hosts: 1\n",
+        "run.num_hosts: one\n",
+        "run.num_hosts: one",
+        "baseline run-8b: run.num_hosts: must be a whole number, not 'one'",
+    ),
+    "a misspelt subject of a baseline": (
+        BASELINES,
+        "subject: checkpointing_run\n",
+        "subject: checkpoint_run\n",
+        "subject: checkpoint_run",
+        "baseline run-8b: no such subject: checkpoint_run; did you mean 'checkpointing_run'?",
+    ),
+    "a baseline like one that does not exist": (
+        BASELINES,
+        "like: run-8b\n",
+        "like: run-8bb\n",
+        "like: run-8bb",
+        "baseline run-70b: no such baseline: run-8bb; did you mean 'run-8b'?",
+    ),
+    "a baseline like itself": (
+        BASELINES,
+        "like: run-8b\n",
+        "like: run-70b\n",
+        "like: run-70b",
+        "baseline run-70b: it starts from itself: run-70b from run-70b",
+    ),
+    "a misspelt key of a table": (
+        MODELS,
+        "- run.model\n",
+        "- run.modle\n",
+        "- run.modle",
+        "key: not a declared fact: run.modle; did you mean 'run.model'?",
+    ),
 }
 """File, text, what it is changed to, the text at whose line the problem is told, and the problem."""
 
@@ -189,7 +252,17 @@ def test_a_defect_of_the_data_is_told_with_file_and_line_when_it_loads(copy, def
     assert copy(file, old, new).startswith(wanted(*DEFECTS[defect]))
 
 
-@pytest.mark.parametrize("defect", ["a limit of the wrong type", "a reference cell of the wrong type"])
+@pytest.mark.parametrize(
+    "defect",
+    [
+        "a limit of the wrong type",
+        "a reference cell of the wrong type",
+        "a misspelt fold",
+        "a rule without a heading",
+        "a misspelt fact of a baseline",
+        "a misspelt key of a table",
+    ],
+)
 def test_the_gate_neither_allows_nor_forbids_by_a_book_with_a_defect(started, defect):
     file, old, new, *_ = DEFECTS[defect]
     arguments = ["-m", "mlpstorage", "checkpointing", "run", "closed", "--model", "llama3-8b", "--dry-run"]
@@ -202,6 +275,12 @@ def test_the_gate_neither_allows_nor_forbids_by_a_book_with_a_defect(started, de
 @pytest.mark.parametrize("table", sorted((BOOK / "tables").glob("*.yaml")), ids=lambda path: path.stem)
 def test_the_cells_that_the_record_vouches_for_fit(table):
     check_cells(load_table(table.stem), strict_yaml.load(table))
+
+
+def test_a_baseline_of_a_fact_that_is_no_more_is_refused_when_it_loads(copy):
+    said = copy("facts/checkpointing.py", "    fsync: Fact[bool]", "    fsnyc: Fact[bool]")
+    assert said.startswith("checkpointing.yaml:")
+    assert "baseline run-8b: not a declared fact of checkpointing_run: run.fsync; did you mean 'run.fsnyc'?" in said
 
 
 def test_a_harmless_change_loads_and_is_not_known_to_be_checked(copy):
