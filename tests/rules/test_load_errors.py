@@ -7,7 +7,7 @@ import pytest
 from rules.edition import compile_section, read_section
 from rules.errors import RuleLoadError
 from rules.examples import build_examples
-from rules.tables import BOOK
+from rules.loading import BOOK
 
 HEAD = """\
 section: "9"
