@@ -262,7 +262,7 @@ def _compare(console: Console, *, held: bool, reads: bool, results: Sequence[Che
     for line in impossible:
         hanging(console, line, "  ")
     committed = [
-        (INDEX, index_lines(editions), "subjects, divisions and severities"),
+        (INDEX, index_lines(editions), "subjects, divisions, severities and places of findings"),
         (EXPECTED, verdict_lines(editions), "verdicts of launches"),
         (IMPOSSIBLE, impossible, "contradictions, shadowed clauses and cells out of reach"),
     ]

@@ -1,4 +1,5 @@
-"""The committed index guards what examples cannot: subject, divisions and severity of every clause, by edition.
+"""The committed index guards what examples cannot: subject, divisions and severity of every clause, by edition, and
+how its findings are folded, where they stand and what they explain, if the entry says so.
 
 A change of any of them shows as a changed line of ``rules/book/expected/index.txt``.
 """
@@ -27,6 +28,12 @@ def index_lines(editions: Sequence[Edition]) -> list[str]:
                     "+".join(clause.divisions),
                     clause.severity.value,
                     clause.known.value,
+                    *_told(fold=rule.fold, at=clause.clause.at, explains=clause.clause.explains),
                 )
                 signatures.setdefault(signature, []).append(edition.id)
     return [f"{' '.join(signature)} | {' '.join(ids)}" for signature, ids in signatures.items()]
+
+
+def _told(**keys: str) -> list[str]:
+    """Keys that are given, in one line."""
+    return [f"{name}={' '.join(text.split())}" for name, text in keys.items() if text]

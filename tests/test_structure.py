@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from mlpstorage.results import layout
+from rules import edition_ids
 from rules.derived.checkpointing import model_names
 from rules.facts.base import MODELS
 from rules.tables import load_table
+from submission_checker.readers.families import DEEP_FAMILIES, FAMILIES
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("rules", "mlpstorage", "submission_checker")
@@ -71,6 +74,15 @@ def test_limits_are_read_by_predicates_only():
     for path in SOURCES:
         for name in limits:
             assert f'reference_rows("{name}")' not in path.read_text()
+
+
+def test_the_categories_of_the_book_are_the_families_that_are_looked_for_and_read():
+    """An edition may know fewer of them."""
+    table = load_table("tree-limits")
+    known = {edition: table.cells(edition)[""] for edition in edition_ids()}
+    assert {name for cells in known.values() for name in cells["categories"]} == set(layout.FAMILIES)
+    assert set(FAMILIES) == set(DEEP_FAMILIES) == set(layout.FAMILIES)
+    assert all(set(cells["counted_categories"]) <= set(cells["categories"]) for cells in known.values())
 
 
 def test_every_subject_has_its_own_namespace():

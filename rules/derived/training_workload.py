@@ -13,13 +13,12 @@ from typing import Any, TypeVar
 
 from ..facts.base import Absence, FactModel, FactSheet, Reason, Source
 from ..facts.training import TrainingDatagen, TrainingDatasize, TrainingRun, TrainingWorkload
+from ..tables import reference_rows
 from .locations import place
 from .training import mean
 from .tree import foreign_command
 
 DATASIZE, DATAGEN = "datasize", "datagen"
-RUNS = 6
-"""One run to warm up and five that are measured."""
 MIB_A_GIB = 1024
 
 T = TypeVar("T")
@@ -72,15 +71,21 @@ def series_of(runs: Sequence[FactSheet], counted: Sequence[bool]) -> dict[str, l
     return found
 
 
+def whole_series() -> int:
+    """How many runs of one accelerator type belong together: one to warm up, the others measured (2.1.17)."""
+    return int(reference_rows("training-series")[""]["runs"])
+
+
 def role(position: int, count: int) -> str:
     """What the run at this position of a series is for; 'unassigned' where that cannot be told.
 
-    The first run warms up, those after it are measured. Any six neighbours of a longer series may be the ones that
-    count: a run that is the first of some six may be the warm-up, and is measured in the others.
+    The first run warms up, those after it are measured. Any neighbours of a longer series, as many as a whole one has,
+    may be the ones that count: a run that is the first of some of them may be the warm-up, and is measured in others.
     """
-    if position == 0 and count <= RUNS:
+    surplus = max(count - whole_series(), 0)
+    if position == 0 and not surplus:
         return "warmup"
-    return "measured" if position > max(count - RUNS, 0) else "unassigned"
+    return "measured" if position > surplus else "unassigned"
 
 
 def pair_datasize(run: FactSheet, records: Sequence[TrainingDatasize]) -> TrainingDatasize | None:

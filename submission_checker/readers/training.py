@@ -13,7 +13,14 @@ from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived import training as derived
 from rules.derived.locations import normal_path
-from rules.derived.training_workload import RUNS, Phases, alone_facts, derive_workload, read_bandwidth, series_of
+from rules.derived.training_workload import (
+    Phases,
+    alone_facts,
+    derive_workload,
+    read_bandwidth,
+    series_of,
+    whole_series,
+)
 from rules.facts import Absence, FactModel, FactSheet, Reason, Source
 from rules.facts.training import Bandwidth, TrainingDatagen, TrainingDatasize, TrainingRun, TrainingWorkload
 
@@ -57,6 +64,8 @@ def read_workload(
     if not any(documents.values()):
         return None, remarks
     runs = documents[layout.RUN]
+    # A directory of another name is not of the series (2.1.17).
+    named = [layout.leaf_time(files.leaf.name) is not None for files in runs]
     sheets = [RunReader(files, described_api, deep=deep).read() for files in runs]
     phases = Phases(
         path,
@@ -65,15 +74,10 @@ def read_workload(
         [read_datasize(files) for files in documents[DATASIZE]],
         [read_datagen(files) for files in documents[DATAGEN]],
         directory.commands,
-        series_of(sheets, [_counts(files.leaf) for files in runs]),
+        series_of(sheets, named),
     )
     labels = [_label(files) for files in documents[DATASIZE]]
     return derive_workload(phases, labels, _observed(directory, phases, runs)), remarks
-
-
-def _counts(leaf: Leaf) -> bool:
-    """Whether a directory is a run of the series; one of another name or without any result is not (2.1.17)."""
-    return layout.leaf_time(leaf.name) is not None and not leaf.stub
 
 
 def read_leaf(root: Root, leaf: Leaf, described_api: Found[str], *, deep: bool = False) -> FactModel | None:
@@ -233,7 +237,7 @@ def _bandwidths(
     """3.3.8: the read bandwidth of each accelerator type with one warm-up and all measured runs."""
     found = []
     for accelerator, members in series.items():
-        if len(members) != RUNS:
+        if len(members) != whole_series():
             continue
         rates = []
         for index in members[1:]:

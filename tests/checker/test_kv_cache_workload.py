@@ -388,6 +388,16 @@ def test_the_default_of_ranks_a_host_in_open_is_no_choice(tmp_path: Path) -> Non
     assert findings(tree) == []
 
 
+@pytest.mark.parametrize(
+    ("cache", "inside"),
+    [("/home/bench", True), ("/home/bench/results", False), ("/home/bench/res", False), ("/mnt/kvcache", False)],
+)
+def test_results_lie_below_another_directory_than_their_own(tmp_path: Path, cache: str, inside: bool) -> None:
+    _, leaf = legal(tmp_path / "tree")
+    leaf.args(cache_dir=cache, results_dir="/home/bench/results")
+    assert facts(leaf).results_inside_cache is inside
+
+
 def test_names_of_the_runs_own_machine_are_not_compared(tmp_path: Path) -> None:
     tree, leaf = legal(tmp_path / "tree", ranks=2)
     leaf.edit(leaf.metadata, {"/result_dir": "/elsewhere/closed/other/results/other/kv_cache/x/run/20260101_000000"})

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from training_trees import TrainingTree
 from trees import DELETE, PDF, Tree, combined, pair, set_pointer
 
 from mlpstorage.results.roots.local import LocalRoot
@@ -322,6 +323,20 @@ def test_memory_is_the_sum_over_the_hosts_wherever_it_stands(tmp_path: Path) -> 
     assert [entry for entry in found(check(tree.root, Options())) if entry[0] == "2.1.9"] == []
     tree.leaves[0].edit("summary", {"/host_memory_GB": [0.0, 500.0]})
     assert ("2.1.9", "memory", "error", "fast-1.yaml") in found(check(tree.root, Options()))
+
+
+@pytest.mark.parametrize("collected", [True, False])
+@pytest.mark.parametrize(("described_gib", "clauses"), [(125, []), (500, ["memory"])])
+def test_memory_of_training_runs_is_that_of_one_of_their_hosts(
+    tmp_path: Path, collected: bool, described_gib: int, clauses: list[str]
+) -> None:
+    training = TrainingTree(tmp_path / "tree", hosts=4, memory_gib=125.0).build()
+    for leaf in training.runs if not collected else ():
+        leaf.edit("metadata", {"/system_info": None})
+    tree = Tree(training.root)
+    tree.hosts, tree.memory_gib = 4, described_gib
+    tree.describe()
+    assert [clause for rule, clause, _, _ in found(check(tree.root, Options())) if rule == "2.1.9"] == clauses
 
 
 def test_a_leaf_that_says_nothing_hides_no_other_one_and_is_no_pass(tmp_path: Path) -> None:

@@ -804,11 +804,47 @@ def test_one_client_named_twice_is_one_client(tree: TrainingTree) -> None:
     assert findings(tree) == []
 
 
-@pytest.mark.parametrize(("key", "value"), [("/memory/total", 251 * 2**30), ("/cpu/num_cores", 32)])
-def test_unequal_clients_are_one_warning(tmp_path: Path, key: str, value: int) -> None:
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("/memory/total", 251 * 2**30, "251.0 GiB to 503.5 GiB of memory, 64 cores to 64 cores"),
+        ("/cpu/num_cores", 32, "503.5 GiB to 503.5 GiB of memory, 32 cores to 64 cores"),
+    ],
+)
+def test_unequal_clients_are_one_warning(tmp_path: Path, key: str, value: int, told: str) -> None:
     tree = TrainingTree(tmp_path, hosts=4, memory_gib=503.5, accelerators=16, files=73756).build()
     edit("metadata", {f"/system_info/hosts/0{key}": value})(tree)
-    assert [f for f in findings(tree) if f[0] == "3.3.7"] == [("3.3.7", "warning", "main")]
+    (finding,) = [f for f in judged(tree) if f.rule == "3.3.7"]
+    assert (finding.severity.value, finding.clause) == ("warning", "main")
+    assert told in finding.message
+
+
+def test_a_tool_that_remarks_on_no_host_has_no_remark(tmp_path: Path) -> None:
+    tree = TrainingTree(tmp_path, hosts=4, memory_gib=503.5, accelerators=16, files=73756).build()
+    assert [f for f in judged(tree) if f.rule == "3.3.7"] == []
+
+
+def test_the_measured_memory_of_a_record_is_that_of_each_client(tmp_path: Path) -> None:
+    """Sized by what was measured, although less was declared."""
+    tree = TrainingTree(tmp_path, hosts=4, memory_gib=503.5, accelerators=16, files=73756).build()
+    edit_first("datasize", "metadata", {"/args/client_host_memory_in_gb": 100})(tree)
+    assert findings(tree) == []
+    edit_first("datasize", "metadata", {"/parameters/dataset/num_files_train": 73000})(tree)
+    assert ("3.1.2", "warning", "reproducible") in findings(tree)
+
+
+@pytest.mark.parametrize("held", [[], [".hidden"]])
+def test_a_directory_without_any_result_is_no_run_of_the_series(tree: TrainingTree, held: list[str]) -> None:
+    """Else the first of the six runs would no longer be the warm-up."""
+    stub = tree.workload / "run" / "20260701_095000"
+    stub.mkdir()
+    for name in held:
+        (stub / name).write_text("x")
+    tree.runs[1].edit("summary", {"/metric/train_au_mean_percentage": 80.0, "/metric/train_au_percentage": [80.0] * 5})
+    assert [f.clause for f in judged(tree, "4.0-draft") if f.clause in ("bandwidth", "warmup")] == [
+        "warmup",
+        "bandwidth",
+    ]
 
 
 @pytest.mark.parametrize(("least", "severity"), [(503.5, "info"), (251.0, "warning")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,23 @@ def test_without_statistics_the_summaries_bound_the_durations(tmp_path: Path) ->
     workload = workload_of(tree)
     assert workload.total_seconds == 310 + 290 - 10
     assert workload.interval_seconds == 310 + 10 - 290
+
+
+@pytest.mark.parametrize(
+    ("leaf", "step", "end"), [(0, "save_ckpt1", "start"), (0, "save_ckpt10", "end"), (1, "load_ckpt1", "start")]
+)
+def test_a_time_of_the_statistics_that_is_none_is_replaced_by_no_bound(
+    tmp_path: Path, leaf: int, step: str, end: str
+) -> None:
+    tree = pair(tmp_path / "tree")
+    stats = tree.leaves[leaf].path / "0_per_epoch_stats.json"
+    data = json.loads(stats.read_text())
+    data["1"][step][end] = "soon"
+    stats.write_text(json.dumps(data))
+    workload = workload_of(tree)
+    seconds = workload.total_seconds if (leaf, end) == (0, "start") else workload.interval_seconds
+    assert isinstance(seconds, Absence)
+    assert seconds.reason is Reason.INVALID
 
 
 def test_one_invocation_without_statistics_has_no_interval(tmp_path: Path) -> None:

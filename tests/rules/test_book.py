@@ -119,6 +119,20 @@ def test_index_of_severities_is_as_committed():
     assert INDEX.read_text().splitlines() == index_lines(loaded()), "run: mlpstorage rules check --update"
 
 
+@pytest.mark.parametrize(
+    ("rule", "clause", "said"),
+    [
+        ("1.1", "file", "explains=leaf.metadata_cause"),
+        ("LEAF-03", "main", "fold=directory"),
+        ("2.1.17", "count", "at=item.path"),
+    ],
+)
+def test_the_index_shows_what_findings_explain_and_where_they_stand(rule, clause, said):
+    lines = [line for line in index_lines(loaded()) if line.split()[::2][:2] == [rule, clause]]
+    assert lines
+    assert all(f" {said} " in line for line in lines)
+
+
 def test_verdicts_of_launches_are_as_committed():
     assert EXPECTED.read_text().splitlines() == verdict_lines(loaded()), "run: mlpstorage rules check --update"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import rules
+from rules.derived import training_workload
 from rules.derived.training_workload import Phases, pair_datasize, read_bandwidth, role, series_of
 from rules.facts import Absence, FactSheet, Reason
 from rules.facts.training import TrainingDatasize
@@ -34,12 +36,23 @@ def run(name: str, data_dir: str | None) -> FactSheet:
         ([record("20260701_090000", "/other")], "20260701_090000"),
         ([record("20260701_080000"), record("20260701_090000")], "20260701_090000"),
         ([record("20260701_080000"), record("20260702_090000")], "20260701_080000"),
+        ([record("20260701_080000"), record("20260701_100000")], "20260701_100000"),
         ([record("20260702_080000"), record("20260702_090000")], "20260702_090000"),
         ([record("20260701_080000", "/data"), record("20260701_090000", "/other")], "20260701_080000"),
         ([record("20260701_080000", "/a"), record("20260701_090000", "/b")], None),
         ([record("20260701_080000", "/a"), record("20260701_090000")], "20260701_090000"),
     ],
-    ids=["none", "one fits all", "latest", "not after the run", "all later", "same directory", "mismatch", "any run"],
+    ids=[
+        "none",
+        "one fits all",
+        "latest",
+        "not after the run",
+        "at the run",
+        "all later",
+        "same directory",
+        "mismatch",
+        "any run",
+    ],
 )
 def test_pairing(records, expected):
     found = pair_datasize(run("20260701_100000", "/data"), records)
@@ -68,6 +81,14 @@ def test_a_run_is_measured_where_it_begins_no_window_of_six(count: int, roles: s
     assert (
         "".join({"unassigned": "?"}.get(role(place, count), role(place, count)[0]) for place in range(count)) == roles
     )
+
+
+def test_the_table_says_how_many_runs_a_series_has(monkeypatch):
+    """The count stands in the rule data alone: rule 2.1.17 reads the same cell."""
+    monkeypatch.setattr(training_workload, "reference_rows", lambda name: {"": {"runs": 7}})
+    assert [role(place, 7) for place in range(7)] == ["warmup", *["measured"] * 6]
+    assert role(0, 8) == "unassigned"
+    assert "training_series.runs" in rules.load_edition().rule("2.1.17").clause("count").clause.require
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,7 @@ TEN, ELEVEN, NOON = (datetime(2026, 7, 21, hour) for hour in (10, 11, 12))
         ([(TEN, TEN)], NOON, 0),
         ([(TEN, TEN), (ELEVEN, ELEVEN)], NOON, 1),
         ([(TEN, TEN), (ELEVEN, NOON)], ELEVEN, 0),
+        ([(TEN, TEN), (TEN, ELEVEN)], ELEVEN, 1),
         ([(TEN, None), (NOON, None)], ELEVEN, 0),
         ([(NOON, NOON)], TEN, 0),
         ([(TEN, TEN), (ELEVEN, ELEVEN)], None, 1),
