@@ -54,7 +54,9 @@ def main(arguments: list[str] | None = None) -> int:
         finally:
             sys.stdout.flush()  # a failure is told here, not by the interpreter when it ends
     except KeyboardInterrupt:
-        print("mlpstorage: interrupted", file=sys.stderr)
+        from . import output
+
+        output.last_words("mlpstorage: interrupted")
         return INTERRUPTED
     except OSError as error:
         from . import output
@@ -128,11 +130,14 @@ def _checkpointing_run(words: list[str], started: datetime) -> int:
     """
     import os
 
+    from . import interrupts
+
     gc.disable()
     try:
-        from .checkpointing.run import main as run
+        with interrupts.interruptible():
+            from .checkpointing.run import main as run
 
-        return run(words, os.environ, started)
+            return run(words, os.environ, started)
     finally:
         gc.enable()
 

@@ -18,6 +18,14 @@ def abandon() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def last_words(text: str) -> None:
+    """Say on standard error why the program ends; that a terminal which is gone cannot show it changes nothing."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
 @contextmanager
 def optional() -> Iterator[None]:
     """For what may go unsaid: that it cannot be printed is passed over."""

@@ -6,8 +6,9 @@
 'checkpointSubsetRunValidation'
 """
 
-from .edition import Edition, book, edition_ids, load_edition
+from .edition import Edition, load_edition
 from .errors import EvaluationFault, RuleBookError, RuleLoadError, UnknownEditionError, UnknownRuleError
+from .loading import book, edition_ids
 from .outcomes import (
     Classification,
     Deferred,

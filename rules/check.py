@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from .compiled import CompiledClause, CompiledRule, Compiler
-from .edition import Edition, LoadedSection, edition_ids, load_edition
+from .edition import Edition, LoadedSection, load_edition
 from .entries import EXAMPLES
 from .errors import RuleBookError
 from .examples import BuiltExample, Known, build_examples, contradictions, scope_of
 from .gaps import gaps_of
+from .loading import edition_ids
 from .mutate import Mutant, cell_mutants, clause_mutants
 
 

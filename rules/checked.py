@@ -11,7 +11,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-from .tables import BOOK
+from .loading import BOOK
 
 RECORD = BOOK / "expected" / "checked.txt"
 _FACTS = Path(__file__).parent / "facts"

@@ -22,7 +22,11 @@ from .memory import Memory, comparable
 Type = cel.Type
 SCALARS: Mapping[Any, Any] = {str: Type.STRING, int: Type.INT, float: Type.DOUBLE, bool: Type.BOOL}
 """CEL types of the scalar types of facts."""
-_RESERVED = frozenset({"has", "dyn", "type"})
+_RESERVED = {
+    "has": "on a fact it gives the fact's value, not whether it is there",
+    "dyn": "it takes the type away by which the expression is checked when it loads",
+    "type": "what type a fact is of is known when the expression loads",
+}
 _MOST_KNOWN = 500
 """Results that one expression keeps; a bound for hostile trees."""
 _CEL_ERROR = re.compile(r"<input>:(\d+):(\d+): (.*)")
@@ -217,7 +221,7 @@ class Environment:
         for node in tree.walk():
             if node.kind == "call" and node.text in _RESERVED:
                 raise CompileError(
-                    f"{node.text}() is not allowed: on a fact it gives the fact's value, not whether it is there",
+                    f"{node.text}() is not allowed: {_RESERVED[node.text]}",
                     node.start + 1,
                 )
             if node.kind == "call" and node.text in MACROS:

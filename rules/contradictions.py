@@ -21,9 +21,10 @@ from .edition import Edition
 from .evaluate import LAUNCH
 from .facts.base import Absence, Reason
 from .facts.checkpointing import CheckpointingRun
+from .loading import BOOK
 from .matrix import WORKLOAD, Cell, boundary_counts, cell, launch_facts
 from .subjects import Scope, variables
-from .tables import BOOK, Table
+from .tables import Table
 
 EXPECTED = BOOK / "expected" / "contradictions.txt"
 ENUMERATED = frozenset(

@@ -8,24 +8,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from pkgutil import iter_modules
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
-from . import strict_yaml
+from . import facts, strict_yaml
+from .baselines import check_baselines
 from .checked import is_checked
 from .compiled import CompiledRule, Compiler, Fail
-from .entries import EXAMPLES, Baselines, Book, EditionInfo, Example, Rule, Section
+from .entries import EXAMPLES, PARENT, Baselines, EditionInfo, Example, Rule, Section
 from .errors import RuleLoadError, UnknownEditionError, UnknownRuleError
 from .evaluate import SUBMISSION, Evaluator
-from .facts.base import FactModel
-from .invalid import problem_of
+from .facts.base import MODELS, FactModel
+from .invalid import near
+from .loading import BOOK, book, edition_ids, load_model
 from .outcomes import Classification, Evaluation
 from .recall import Recalls
-from .subjects import Cells, load_models
-from .tables import BOOK, Table, load_table, read_table
-
-_M = TypeVar("_M", bound=BaseModel)
+from .subjects import Cells, ancestors, load_models
+from .tables import Table, load_table, read_table
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,10 @@ class LoadedSection:
     @cached_property
     def baselines(self) -> Baselines:
         """What the examples start from. Raises RuleLoadError."""
-        return _load(BOOK / "baselines" / f"{self.section.baselines}.yaml", Baselines)[0]
+        baselines, document = load_model(BOOK / "baselines" / f"{self.section.baselines}.yaml", Baselines)
+        if not self.checked:
+            check_baselines(baselines, document)
+        return baselines
 
     @cached_property
     def whole(self) -> LoadedSection:
@@ -75,39 +77,6 @@ class LoadedSection:
         return of_clause
 
 
-def _load(path: Path, model: type[_M], leave_out: str = "") -> tuple[_M, strict_yaml.Document]:
-    document = strict_yaml.load(path, leave_out)
-    try:
-        return model.model_validate(document.data), document
-    except ValidationError as error:
-        raise _readable(error, document, model) from error
-
-
-def _readable(error: ValidationError, document: strict_yaml.Document, model: type[BaseModel]) -> RuleLoadError:
-    location, problem = problem_of(error, document.data, model)
-    rule = clause = ""
-    if location[:1] == ("rules",) and len(location) > 1:
-        data = document.data["rules"][location[1]]
-        rule = str(data.get("id", f"number {location[1]}")) if isinstance(data, dict) else ""
-        if len(location) > 3 and location[2] == "clauses":
-            clause = str(location[3])
-    field = ".".join(str(part) for part in location[2 if rule else 0 :])
-    return RuleLoadError(
-        f"{field + ': ' if field else ''}{problem}", document.path, document.line(location), rule=rule, clause=clause
-    )
-
-
-@cache
-def book() -> Book:
-    """The list of editions and sections. Raises RuleLoadError."""
-    return _load(BOOK / "editions.yaml", Book)[0]
-
-
-def edition_ids() -> tuple[str, ...]:
-    """Ids of all editions, oldest first."""
-    return tuple(book().editions)
-
-
 @cache
 def load_section(number: str) -> LoadedSection:
     """One section of the book, validated. Raises RuleLoadError."""
@@ -116,7 +85,7 @@ def load_section(number: str) -> LoadedSection:
 
 def read_section(path: Path, *, checked: bool = False) -> LoadedSection:
     """A section file, with the tables of the book; ``checked``: nothing is wrong with it. Raises RuleLoadError."""
-    section, document = _load(path, Section, EXAMPLES if checked else "")
+    section, document = load_model(path, Section, EXAMPLES if checked else "")
     try:
         load_models(section.facts)
     except ImportError as error:
@@ -144,8 +113,36 @@ def compile_section(loaded: LoadedSection, edition_id: str) -> Iterator[Compiled
         yield compiled
 
 
+_NO_FOLD = f"neither {PARENT!r} nor the namespace of a subject above the rule's"
+
+
+def _folds(fold: str, rule: Rule) -> bool:
+    """``fold`` folds findings of some clause of the rule, or is empty, or the clause's subject is not known."""
+    models = [MODELS.get(clause.subject or rule.subject) for clause in rule.clauses.values()]
+    return fold in ("", PARENT) or any(
+        model is None or any(owner.namespace == fold for owner in ancestors(model)) for model in models
+    )
+
+
+def _check_key(name: str) -> None:
+    """The facts that select a row of the table are declared."""
+    load_models(module.name for module in iter_modules(facts.__path__))  # a table may serve several sections
+    known = {fact for model in MODELS.values() for fact in model.fact_infos()}
+    for index, fact in enumerate(load_table(name).key):
+        if fact not in known:
+            document = read_table(name)
+            line = document.line(("key", index))
+            raise RuleLoadError(f"key: not a declared fact: {fact}{near(fact, known)}", document.path, line)
+
+
 def _check_section(loaded: LoadedSection) -> None:
     """Ids are unique; clauses, variants, examples and severities name editions that exist; baselines exist."""
+    for name in loaded.section.tables:
+        _check_key(name)
+    default = loaded.section.defaults.fold
+    if default and not any(_folds(default, rule) for rule in loaded.section.rules):
+        line = loaded.document.line(("defaults", "fold"))
+        raise RuleLoadError(f"defaults.fold: {_NO_FOLD}: {default}", loaded.document.path, line)
     seen: set[str] = set()
     known = set(edition_ids())
     for index, rule in enumerate(loaded.section.rules):
@@ -157,6 +154,10 @@ def _check_section(loaded: LoadedSection) -> None:
         if rule.id in seen:
             raise fail("duplicate id", "id")
         seen.add(rule.id)
+        if loaded.section.heading(rule.id) is None:
+            raise fail(f"the id begins with no heading of the section: {', '.join(loaded.section.headings)}", "id")
+        if not _folds(rule.fold, rule):
+            raise fail(f"fold: {_NO_FOLD}: {rule.fold}", "fold")
         try:
             rule.check_examples()
         except ValueError as error:

@@ -225,6 +225,10 @@ class Section(_Strict):
     defaults: Defaults = Defaults()
     rules: list[Rule]
 
+    def heading(self, rule_id: str) -> str | None:
+        """The key of the heading that a rule stands under; None where there is none."""
+        return next((key for key in self.headings if rule_id.startswith(key)), None)
+
 
 class Baseline(_Strict):
     """A named set of literal facts that examples start from. Facts not stated are absent (key absent)."""

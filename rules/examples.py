@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from .compiled import CompiledRule, fact_infos
+from .baselines import build_chain, first_problem
+from .compiled import CompiledRule
 from .edition import LoadedSection
-from .entries import EXAMPLES, Baselines, Example
+from .entries import EXAMPLES, Example
 from .errors import EvaluationFault, RuleLoadError
 from .evaluate import NOT_GIVEN
-from .facts.base import MODELS, Absence, FactInfo, FactModel, Reason, Source
-from .invalid import in_words
+from .facts.base import Absence, FactModel, Reason
 from .judge import judge, yielding
 from .outcomes import WORST_FIRST, Outcome, Severity
-from .subjects import Cells, Scope, ancestors
+from .subjects import Cells, Scope
 from .tables import Table
-
-_PLACE = "example"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,73 +45,10 @@ def build_examples(loaded: LoadedSection, rule: CompiledRule) -> list[BuiltExamp
             chain = build_chain(loaded.baselines, example.base, example.given)
         except (ValueError, ValidationError) as error:
             line = loaded.whole.document.line(("rules", loaded.index(rule.id), EXAMPLES, number))
-            problem = str(error).splitlines()[0] if not isinstance(error, ValidationError) else _first(error)
-            raise RuleLoadError(f"example {number + 1}: {problem}", loaded.document.path, line, rule=rule.id) from error
+            problem = f"example {number + 1}: {first_problem(error)}"
+            raise RuleLoadError(problem, loaded.document.path, line, rule=rule.id) from error
         built.append(BuiltExample(number, example, chain))
     return built
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors()[0]
-    return f"{'.'.join(str(part) for part in first['loc'][:1])}: {in_words(first)}"
-
-
-def build_chain(baselines: Baselines, base: str, given: Mapping[str, Any]) -> tuple[FactModel, ...]:
-    """The subject of a baseline with ``given`` applied, then the subjects it lies in whose facts are stated.
-
-    Raises ValueError for an unknown baseline or fact, and for a value that does not fit.
-    """
-    baseline = baselines.baselines[base]
-    model = MODELS[baseline.subject]
-    facts = {**_baseline_facts(baselines, base), **given}
-    infos = fact_infos(model)
-    unknown = sorted(set(facts) - set(infos))
-    if unknown:
-        raise ValueError(f"not a declared fact of {baseline.subject}: {', '.join(unknown)}")
-    chain = []
-    for owner in (model, *ancestors(model)):
-        stated = {name for name in facts if name in owner.fact_infos()}
-        if owner is model or stated:
-            chain.append(_build(owner, {name: facts[name] for name in stated}))
-    return tuple(chain)
-
-
-def _baseline_facts(baselines: Baselines, base: str) -> dict[str, Any]:
-    baseline = baselines.baselines[base]
-    below = _baseline_facts(baselines, baseline.like) if baseline.like else {}
-    return {**below, **baseline.facts}
-
-
-def _build(model: type[FactModel], facts: Mapping[str, Any]) -> FactModel:
-    values: dict[str, Any] = {"path": _PLACE, "sources": {}}
-    for name, info in model.fact_infos().items():
-        field = name.partition(".")[2]
-        values[field] = value = _value(name, info, facts[name]) if name in facts else _absent(name, Reason.KEY_ABSENT)
-        if not isinstance(value, Absence):
-            values["sources"][field] = Source(_PLACE)
-    return model.model_validate(values)
-
-
-def _absent(name: str, reason: Reason) -> Absence:
-    return Absence(f"example:{name}", reason, _PLACE, detail=f"{name} is not stated")
-
-
-@cache
-def _adapter(python_type: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(python_type)
-
-
-def _value(name: str, info: FactInfo, raw: Any) -> Any:
-    if raw is None:
-        return _absent(name, Reason.KEY_ABSENT)
-    if isinstance(raw, Mapping) and set(raw) == {"absent"}:
-        return _absent(name, Reason(raw["absent"]))
-    if info.record is not None:
-        return [info.record.model_validate(item, strict=False) for item in raw]
-    try:
-        return _adapter(info.type).validate_python(raw, strict=False)
-    except ValidationError as error:
-        raise ValueError(f"{name}: {in_words(error.errors()[0])}") from error
 
 
 def scope_of(example: BuiltExample, tables: Mapping[str, Table], cells: Cells) -> Scope:

@@ -8,9 +8,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from . import strict_yaml
-from .edition import book
 from .entries import EXAMPLES, Rule, Section
-from .tables import BOOK, read_table
+from .loading import BOOK, book
+from .tables import read_table
 
 
 def gaps_of(edition: str) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .edition import Edition
-from .tables import BOOK
+from .loading import BOOK
 
 INDEX = BOOK / "expected" / "index.txt"
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 Location = tuple[str | int, ...]
+
+
+class Misplaced(ValueError):
+    """A value does not fit the others; ``where`` are the keys from the model that found it to the value."""
+
+    def __init__(self, problem: str, *where: str | int) -> None:
+        super().__init__(problem)
+        self.where = where
+
 
 _UNKNOWN, _MISSING = "extra_forbidden", "missing"
 _WANTED: Mapping[str, str] = {
@@ -38,19 +47,28 @@ def problem_of(error: ValidationError, data: Any, model: type[BaseModel]) -> tup
     unknown = next((each for each in errors if each["type"] == _UNKNOWN), None)
     if unknown is not None:
         location = _written(unknown["loc"], data)
-        close = get_close_matches(str(location[-1]), sorted(_keys(model)), 1)
-        return location, "unknown key" + (f"; did you mean {close[0]!r}?" if close else "")
+        return location, "unknown key" + near(str(location[-1]), _keys(model))
     # Where a value may be of several kinds, each kind complains; the one that got furthest is the one that was meant.
     first = _written(errors[0]["loc"], data)
     same = [each for each in errors if _written(each["loc"], data)[: len(first)] == first]
     chosen = max(same, key=lambda each: len(_written(each["loc"], data)))
-    return _written(chosen["loc"], data), in_words(chosen)
+    cause = chosen.get("ctx", {}).get("error")
+    inner = cause.where if isinstance(cause, Misplaced) else ()
+    return _written((*chosen["loc"], *inner), data), in_words(chosen)
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """What may have been meant by a word that is not known, to be put behind what is said of it; or nothing."""
+    close = get_close_matches(word, sorted(known), 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def in_words(problem: Mapping[str, Any]) -> str:
     """One of the problems that pydantic lists."""
     if problem["type"] == _MISSING:
         return f"{str(problem['loc'][-1])!r} is missing"
+    if problem["input"] is None:
+        return "must not be empty"
     wanted = f"must be {problem['ctx']['expected']}" if problem["type"] in _CHOICES else _WANTED.get(problem["type"])
     if wanted is None:
         return str(problem["msg"]).removeprefix("Value error, ")

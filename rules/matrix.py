@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .baselines import build_chain
 from .derived.checkpointing import architecture, checkpoint_gib, closed_processes, model_names, scaled
 from .edition import Edition
-from .examples import build_chain
 from .facts.base import Absence, FactModel, Known, Reason
+from .loading import BOOK
 from .outcomes import Evaluation, Outcome, Severity
-from .tables import BOOK, reference_rows
+from .tables import reference_rows
 
 EXPECTED = BOOK / "expected" / "checkpointing-verdicts.txt"
 WORKLOAD = "checkpointing"

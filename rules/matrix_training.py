@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .baselines import build_chain
 from .derived.checkpointing import NOT_SET
 from .derived.training import accelerator_names, model_names, reference_workload, template, template_name
 from .edition import Edition
-from .examples import build_chain
 from .facts.base import FactModel
 from .matrix import planned
 from .matrix_view import Grid, MatrixView

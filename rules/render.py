@@ -48,10 +48,10 @@ def _section(edition: Edition, others: Sequence[Edition], loaded: LoadedSection)
     yield from (f"## {section.section} {section.title}", "")
     if section.workload in TABLES:
         yield from TABLES[section.workload](edition)
-    heading = ""
+    heading = None
     for entry in section.rules:
-        wanted = next((key for key in section.headings if entry.id.startswith(key)), "")
-        if wanted != heading:
+        wanted = section.heading(entry.id)
+        if wanted is not None and wanted != heading:
             heading = wanted
             number = f"{heading} " if heading[:1].isdigit() else ""
             yield from (f"### {number}{section.headings[heading]}", "")

@@ -6,18 +6,17 @@ the same in every edition. *Limits* (bounds, allowed values) are visible to pred
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 
 from . import strict_yaml
+from .checked import is_checked
 from .errors import RuleLoadError
-from .invalid import problem_of
-
-BOOK = Path(__file__).parent / "book"
+from .invalid import Location, Misplaced, in_words, near
+from .loading import BOOK, edition_ids, load_model
 
 CELL_TYPES: Mapping[str, Any] = {
     "int": int,
@@ -46,12 +45,24 @@ class Column(BaseModel):
     """DLIO key that a reference column states, if it states one."""
     applies: str = ""
     """CEL over a run's facts: the launches that a cell speaks of. Empty: all launches of its row."""
+    choices: list[str] = []
+    """What a text may be; empty: any."""
     value: Any = None
     """Limits without rows: the value, or a mapping from edition to value."""
 
     def convert(self, raw: Any) -> Any:
         """The cell's value by the column's type. Raises ValidationError."""
         return _adapter(self.type).validate_python(raw)
+
+    def check(self, raw: Any, place: Location) -> None:
+        """A value fits the column. Raises Misplaced, with ``place`` and, of a list, the number of the item."""
+        try:
+            value = self.convert(raw)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise Misplaced(in_words(first), *place, *first["loc"]) from error
+        if self.choices and value not in self.choices:
+            raise Misplaced(f"must be one of {', '.join(self.choices)}, not {value!r}", *place)
 
 
 class Table(BaseModel):
@@ -69,13 +80,16 @@ class Table(BaseModel):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         for row, cells in self.rows.items():
-            if set(cells) != set(self.columns):
-                wrong = sorted(set(cells) ^ set(self.columns))
-                raise ValueError(f"row {row}: columns missing or unknown: {', '.join(wrong)}")
+            for name in cells:
+                if name not in self.columns:
+                    raise Misplaced(f"no such column{near(name, self.columns)}", "rows", row, name)
+            missing = [name for name in self.columns if name not in cells]
+            if missing:
+                raise Misplaced(f"columns are missing: {', '.join(missing)}", "rows", row)
         if not self.rows:
             for name, column in self.columns.items():
                 if column.value is None:
-                    raise ValueError(f"{name} has no value")
+                    raise Misplaced("'value' is missing", "columns", name)
         return self
 
     def cells(self, edition: str = "") -> dict[str, dict[str, Any]]:
@@ -104,15 +118,46 @@ def read_table(name: str) -> strict_yaml.Document:
 @cache
 def load_table(name: str) -> Table:
     """The table in ``rules/book/tables/<name>.yaml``. Raises RuleLoadError."""
-    document = read_table(name)
-    try:
-        return Table.model_validate(document.data)
-    except ValidationError as error:
-        location, problem = problem_of(error, document.data, Table)
-        field = ".".join(map(str, location))
-        raise RuleLoadError(
-            f"{field + ': ' if field else ''}{problem}", document.path, document.line(location)
-        ) from error
+    table, document = load_model(BOOK / "tables" / f"{name}.yaml", Table)
+    if not is_checked():
+        check_cells(table, document)
+    return table
+
+
+def check_cells(table: Table, document: strict_yaml.Document) -> None:
+    """Every cell has a value in every edition, and it fits its column. Raises RuleLoadError."""
+    for column, place, raw in _values(table):
+        try:
+            for at, value in _by_edition(table, raw):
+                column.check(value, at)
+        except Misplaced as error:
+            where = (*place, *error.where)
+            raise RuleLoadError(f"{'.'.join(map(str, where))}: {error}", document.path, document.line(where)) from error
+
+
+def _values(table: Table) -> Iterator[tuple[Column, Location, Any]]:
+    """Each cell as it is written: its column, its place in the file, its value or values."""
+    for name, column in table.columns.items():
+        if not table.rows:
+            yield column, ("columns", name, "value"), column.value
+        for row, cells in table.rows.items():
+            yield column, ("rows", row, name), cells[name]
+
+
+def _by_edition(table: Table, raw: Any) -> Iterator[tuple[Location, Any]]:
+    """The values of a cell, each with its place in the cell. Raises Misplaced."""
+    if not isinstance(raw, dict):
+        yield (), raw
+        return
+    if table.kind == "reference":
+        raise Misplaced("a reference table does not differ by edition: give one value")
+    for edition in raw:
+        if edition not in edition_ids():
+            raise Misplaced(f"no such edition{near(edition, edition_ids())}", edition)
+    for edition in edition_ids():
+        if edition not in raw:
+            raise Misplaced(f"no value for edition {edition!r}")
+        yield (edition,), raw[edition]
 
 
 @cache

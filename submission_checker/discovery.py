@@ -87,14 +87,16 @@ class CommandDirectory:
 class WorkloadDirectory:
     """One workload directory of a family with the leaves to judge, by command and then in the order of their names.
 
-    ``commands`` are the directories of its command level; empty for a family that has none. ``misplaced`` are names
-    of leaves that lie at the command level. ``files`` are the files beside the commands or leaves.
+    ``commands`` are the directories of its command level, in the spelling of the layout, ``names`` the same as they are
+    spelt; empty for a family that has none. ``misplaced`` are names of leaves that lie at the command level. ``files``
+    are the files beside the commands or leaves.
     """
 
     path: str
     family: str
     leaves: tuple[Leaf, ...]
     commands: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     levels: tuple[CommandDirectory, ...] = ()
     misplaced: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -106,6 +108,16 @@ class WorkloadDirectory:
     def name(self) -> str:
         """The last level of its path: the model, or the index type."""
         return self.path.rpartition("/")[2]
+
+    @property
+    def spellings(self) -> list[tuple[str, str]]:
+        """Each directory of its command level, and the name of the layout that it differs from in case only, or ''."""
+        pairs = zip(self.names, self.commands, strict=True)
+        return [(name, "" if command == name else command) for name, command in pairs]
+
+    def place(self, command: str) -> str:
+        """The directory of a command, or where it should be."""
+        return next((level.path for level in self.levels if level.command == command), f"{self.path}/{command}")
 
     @property
     def unlisted(self) -> bool:
@@ -186,6 +198,10 @@ class SubmitterDirectory:
     misplaced: tuple[str, ...] = ()
     obstacles: tuple[Obstacle, ...] = ()
 
+    def place(self, name: str) -> str:
+        """Its directory of this name, whatever the case that it is spelt in, or where it should be."""
+        return f"{self.path}/{layout.spelt(self.entries.directories, name) or name}"
+
 
 @dataclass(slots=True)
 class Listing:
@@ -215,9 +231,20 @@ class Listing:
     @property
     def unreadable(self) -> list[str]:
         """Directories that could not be listed, and why."""
+        return [f"{clean(found.path)}: {found.detail}" for found in self._every_obstacle() if found.kind == UNLISTED]
+
+    @property
+    def unseen(self) -> list[str]:
+        """Paths of all that was not gone into: those directories, links and special files."""
+        found = []
+        for obstacle in self._every_obstacle():
+            path = clean(obstacle.path)
+            found += [f"{path}/{clean(name)}".lstrip("/") for name in obstacle.names] or [path]
+        return found
+
+    def _every_obstacle(self) -> Iterator[Obstacle]:
         units: list[Listing | SubmitterDirectory | SystemDirectory] = [self, *self.submitters, *self.systems]
-        found = (obstacle for unit in units for obstacle in unit.obstacles if obstacle.kind == UNLISTED)
-        return [f"{clean(obstacle.path)}: {obstacle.detail}" for obstacle in found]
+        return (obstacle for unit in units for obstacle in unit.obstacles)
 
     @property
     def incomplete(self) -> bool:
@@ -261,13 +288,23 @@ def lone_leaf(root: Root, name: str) -> Leaf:
     walker = _Walker(root)
     above, _, own = name.rpartition("/")
     command = above.rpartition("/")[2]
-    known = command if command in layout.COMMANDS else layout.RUN
+    known = command.lower() if command.lower() in layout.COMMANDS else layout.RUN
     leaf = walker.leaf(name, "", "", "", known, [])
     if leaf.problem:
         raise OSError(0, leaf.problem, clean(name))
     beside = [other for other in walker.entries(above, []).visible if other != own and near(own, other, 2)]
     others = (walker.leaf(f"{above}/{other}" if above else other, "", "", "", known, []) for other in beside)
     return next(whole for whole in joined([leaf, *others]) if name in (whole.path, whole.rest))
+
+
+def description_path(root: Root, division: str, submitter: str, system: str) -> str:
+    """Where a system's description lies, or should."""
+    above = f"{division}/{submitter}"
+    try:
+        name = layout.spelt(root.list(above)[0], SYSTEMS)
+    except OSError:
+        name = ""
+    return f"{above}/{name or SYSTEMS}/{system}.yaml"
 
 
 def lone_workload(root: Root, name: str, family: str) -> WorkloadDirectory:
@@ -340,7 +377,7 @@ class _Walker:
     @staticmethod
     def _bounded(path: str, directories: Sequence[str], obstacles: list[Obstacle]) -> Sequence[str]:
         """So many directories that no tree could be checked in time are gone into up to a bound, and that is told."""
-        unknown = [name for name in directories if name not in _KNOWN and _visible(name)]
+        unknown = [name for name in directories if name.lower() not in _KNOWN and _visible(name)]
         if len(unknown) <= MAX_DIRECTORIES:
             return directories
         detail = f"it holds {len(unknown)} directories; the first {MAX_DIRECTORIES} of them were gone into"
@@ -371,24 +408,28 @@ class _Walker:
         obstacles: list[Obstacle] = []
         entries = self.entries(path, obstacles)
         misplaced = _stamped_paths(entries)
+        results_name, systems_name, code_name = (
+            layout.spelt(entries.directories, wanted) for wanted in (RESULTS, SYSTEMS, LEGACY)
+        )
         nested = []
         for other in entries.visible[:_MAX_SEARCHED]:
-            if other not in (RESULTS, SYSTEMS, LEGACY) and not _stamped(other):
+            if other not in (results_name, systems_name, code_name) and not _stamped(other):
                 below = self.entries(f"{path}/{other}", obstacles)
-                if RESULTS in below.directories or SYSTEMS in below.directories:
+                if layout.spelt(below.directories, RESULTS) or layout.spelt(below.directories, SYSTEMS):
                     nested.append(other)
         results, results_problem, systems = None, "", None
-        if SYSTEMS in entries.directories:
-            systems = self.entries(f"{path}/{SYSTEMS}", obstacles, unread=_none)
-        code = LEGACY in entries.directories
-        if RESULTS in entries.directories:
-            listed = self.entries(f"{path}/{RESULTS}", obstacles)
+        if systems_name:
+            systems = self.entries(f"{path}/{systems_name}", obstacles, unread=_none)
+        code = bool(code_name)
+        if results_name:
+            listed = self.entries(f"{path}/{results_name}", obstacles)
             misplaced += _stamped_paths(listed)
             results = tuple(name for name in listed.visible if not _stamped(name))
             results_problem = listed.problem
             described = systems is not None and not systems.problem
-            for system in self.inside(listed, 3) if not self.leaves_out(RESULTS, 2) else ():
-                code |= self.system(division, name, system, described)
+            for system in self.inside(listed, 3) if not self.leaves_out(results_name, 2) else ():
+                described_at = f"{path}/{systems_name or SYSTEMS}/{system}.yaml"
+                code |= self.system(division, name, f"{listed.path}/{system}", described_at, described)
         self.listing.code |= code
         self.listing.submitters.append(
             SubmitterDirectory(
@@ -397,9 +438,8 @@ class _Walker:
             )
         )  # fmt: skip
 
-    def system(self, division: str, submitter: str, name: str, described: bool) -> bool:
+    def system(self, division: str, submitter: str, path: str, description: str, described: bool) -> bool:
         """Add one system with its workload directories; tells whether code lies among its results."""
-        path = f"{division}/{submitter}/{RESULTS}/{name}"
         obstacles: list[Obstacle] = []
         entries = self.entries(path, obstacles)
         misplaced = _stamped_paths(entries)
@@ -420,7 +460,7 @@ class _Walker:
                 continue
             others, known = len(misplaced), len(obstacles)
             misplaced += _stamped_paths(listed)
-            code |= LEGACY in listed.directories
+            code |= bool(layout.spelt(listed.directories, LEGACY))
             found = list(self.workloads(family, listed, division.lower(), path, misplaced, obstacles))
             problem = next((o.detail for o in obstacles[known:] if o.kind == UNLISTED), listed.problem)
             # In a part below the family only the part was gone into; that there is more is known.
@@ -429,8 +469,7 @@ class _Walker:
             code |= any(LEGACY in workload.commands for workload in found)
             workloads.extend(found)
         system = SystemDirectory(
-            division.lower(), submitter, name, path,
-            str(layout.system_description(division, submitter, name)),
+            division.lower(), submitter, path.rpartition("/")[2], path, description,
             tuple(workloads), tuple(families), tuple(misplaced), tuple(obstacles), self.listing.live, described,
         )  # fmt: skip
         self.listing.systems.append(self._keep(system))
@@ -466,20 +505,25 @@ class _Walker:
         if layout.COMMAND not in layout.FAMILY_LEVELS[family]:
             only = self.level(path, layout.RUN, division, system_path, name, misplaced, obstacles, level)
             return WorkloadDirectory(
-                path, family, _judged([only]), (), (only,), (), only.files, division, system_path
+                path, family, _judged([only]), (), (), (only,), (), only.files, division, system_path
             )  # fmt: skip
         listed = self.entries(path, obstacles)
         misplaced += _stamped_paths(listed)
+        names = [each for each in listed.visible if not _stamped(each)]
+        meant = {layout.spelt(names, known): known for known in (*layout.COMMANDS, LEGACY)}
         found = [
-            self.level(f"{path}/{command}", command, division, system_path, name, misplaced, obstacles, level + 1)
-            for command in self.inside(listed, level)
-            if command != LEGACY
+            self.level(
+                f"{path}/{each}", meant.get(each, each), division, system_path, name, misplaced, obstacles, level + 1
+            )
+            for each in self.inside(listed, level)
+            if meant.get(each) != LEGACY
         ]
         return WorkloadDirectory(
             path,
             family,
             _judged(found),
-            tuple(each for each in listed.visible if not _stamped(each)),
+            tuple(meant.get(each, each) for each in names),
+            tuple(names),
             tuple(found),
             tuple(each for each in listed.visible if _stamped(each)),
             listed.files,
@@ -498,7 +542,7 @@ class _Walker:
                 yield path
                 continue
             listed = self.entries(path, obstacles)
-            if layout.RUN in listed.directories:
+            if layout.spelt(listed.directories, layout.RUN):
                 # The printed diagrams omit the engine of a vector database: judged, and reported as misplaced.
                 for command in listed.visible:
                     misplaced += _stamped_paths(self.entries(f"{path}/{command}", []))

@@ -7,9 +7,8 @@ the result; the two programs share no code but the rules, so this one prints JSO
 from __future__ import annotations
 
 import argparse
-import json
+import contextlib
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,8 @@ from rules.facts import FactModel
 from rules.facts.system import System
 from rules.subjects import ancestors, walk
 
+from .formats.shown import json_text
+from .outputs import Sink
 from .report import Fault, rule_key
 from .scan import Options, Part, check, evaluate
 from .selection import split_list
@@ -142,10 +143,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the effect. Gives the exit code."""
+    """Print the effect. Gives the exit code. Raises OutputError."""
     options = Options(submitters=tuple(split_list(arguments.submitter)), debug=arguments.debug)
     document = effect(arguments.results_dir, arguments.old, arguments.new, options)
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=True) + "\n")
+    with contextlib.closing(Sink(None)) as sink:
+        sink.write(json_text(document, indent=2) + "\n")
     return FAULT if document["faults"] else INCOMPLETE if document["unreadable"] else JUDGED
 
 

@@ -42,6 +42,11 @@ class Location:
     """The root as the user named it, where they did."""
 
     @property
+    def own(self) -> Address:
+        """What no report may be written into: the tree; of a directory outside any tree only that one."""
+        return self.root if self.kind == "tree" else self.root.at(*self.root.parts, *self.scope)
+
+    @property
     def is_leaf(self) -> bool:
         """The scope names one leaf of a tree."""
         return self.kind == "tree" and len(self.scope) == leaf_depth(self.scope)
@@ -53,7 +58,7 @@ def leaf_depth(parts: Sequence[str]) -> int:
     if levels is None:
         return 99
     depth = len(LEVELS) + len(levels) + 1
-    engineless = len(levels) == 3 and len(parts) >= depth - 1 and parts[depth - 3] in layout.COMMANDS
+    engineless = len(levels) == 3 and len(parts) >= depth - 1 and parts[depth - 3].lower() in layout.COMMANDS
     return depth - 1 if engineless else depth
 
 
@@ -127,7 +132,8 @@ def _located(address: Address) -> Location | None:
             return None
         if _is_leaf(parts[-1], files):
             return Location(address.parent, parts[-1:], "leaf")
-        held = (_family_of_leaves_in(root, command) for command in layout.COMMANDS if command in children)
+        commands = filter(None, (layout.spelt(children, command) for command in layout.COMMANDS))
+        held = (_family_of_leaves_in(root, command) for command in commands)
         family = next(filter(None, held), "")
         if not family:
             family = _family_of_leaves_in(root, "")
@@ -168,7 +174,7 @@ def _has_shape(parts: Sequence[str], root: Root) -> bool:
     if parts[0].lower() not in layout.DIVISIONS:
         return False
     if len(parts) > 2:
-        return parts[2] in (RESULTS, SYSTEMS) and (len(parts) < 5 or parts[4] in layout.FAMILIES)
+        return parts[2].lower() in (RESULTS, SYSTEMS) and (len(parts) < 5 or parts[4] in layout.FAMILIES)
     submitters = [""] if len(parts) == 2 else root.list("")[0]
     return any(_holds_results(root, submitter) for submitter in submitters)
 
@@ -178,7 +184,7 @@ def _holds_results(root: Root, submitter: str) -> bool:
         directories, files = root.list(submitter)
     except OSError:
         return False
-    return RESULTS in directories or RESULTS in files  # the latter is a link, which the check tells of
+    return bool(layout.spelt((*directories, *files), RESULTS))  # the latter is a link, which the check tells of
 
 
 def _only_child(address: Address) -> Address | None:

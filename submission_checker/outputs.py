@@ -87,6 +87,20 @@ def outputs_of(given: Sequence[Output] | None, default: str) -> list[Output]:
     return outputs
 
 
+def refuse_unwritable(path: str, option: str) -> None:
+    """Tell before the work that a file could not be written after it. Raises OutputError."""
+    directory = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        problem = "Is a directory"
+    elif not os.path.isdir(directory):
+        problem = f"there is no directory {clean(directory)}"
+    elif not os.access(path if os.path.exists(path) else directory, os.W_OK):
+        problem = "Permission denied"
+    else:
+        return
+    raise OutputError(f"{option} {clean(path)}: {problem}")
+
+
 class Sink(io.TextIOBase):
     """Writes to a file, or to the standard output where ``path`` is None; opens nothing before the first text.
 
@@ -128,7 +142,7 @@ class Sink(io.TextIOBase):
         if self._path is not None:
             return open(self._path, "w", encoding="utf-8", newline="\n")
         if sys.stdout is None:
-            raise OutputError("the standard output is closed: give --output FILE")
+            raise OutputError("the standard output is closed: redirect it to a file")
         if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a character gets its escape
             sys.stdout.reconfigure(errors="backslashreplace")
         return sys.stdout

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mlpstorage.results.images import IMAGE_PREFIX, POOL
 from mlpstorage.results.layout import COMMAND, DIVISIONS, FAMILY_LEVELS
 from mlpstorage.results.text import clean
 from rules import Finding, Outcome, Report, load_edition
@@ -42,12 +43,19 @@ def place_of(path: str) -> Place:
     parts = path.split("/")
     if len(parts) < 2 or parts[0].lower() not in DIVISIONS:
         return Place()
-    division, submitter, kind, rest = parts[0], parts[1], "".join(parts[2:3]), parts[3:]
+    division, submitter, kind, rest = parts[0], parts[1], "".join(parts[2:3]).lower(), parts[3:]
     if kind == SYSTEMS and rest:
         return Place(division, submitter, rest[0].rpartition(".")[0] or rest[0])
     if kind == RESULTS:
         return Place(division, submitter, "".join(rest[:1]), "/".join(rest[1 : 1 + _workload_depth(rest[1:2])]))
     return Place(division, submitter)
+
+
+def shown_place(path: str) -> Place:
+    """As :func:`place_of`; what an organisation's own pool holds lies in no division and is that organisation's."""
+    pool, _, name = path.partition("/")
+    own = name.startswith(IMAGE_PREFIX) and pool != POOL and pool.lower() not in DIVISIONS
+    return Place(submitter=pool) if own else place_of(path)
 
 
 def _workload_depth(family: list[str]) -> int:
@@ -62,6 +70,10 @@ States = dict[Place, dict[str, Outcome]]
 
 OpenRules = dict[Place, set[str]]
 """Place to the ids of rules with an error clause that could not be decided there, for what they rest on is gone."""
+
+
+Resting = dict[str, set[Place]]
+"""Path of a code image, or of a pool, to the places whose results rest on it."""
 
 
 def note_outcomes(states: States, outcomes: Iterable[tuple[str, str, Outcome]]) -> None:
@@ -109,15 +121,17 @@ class Waived:
 
 @dataclass(slots=True)
 class Since:
-    """What changed against an earlier report. ``cleared`` and ``known`` are findings as JSON has them.
+    """What changed against an earlier report. All lists hold findings as JSON has them.
 
-    ``known``: what stood in the earlier report already and is therefore not among the findings.
+    ``known``: what stood in the earlier report already and is therefore not among the findings. ``unsettled``: what
+    stood there and is neither found again nor cleared, for this check did not look at it or could not decide it.
     """
 
     report: str
     edition: str
     cleared: list[dict[str, Any]] = field(default_factory=list)
     known: list[dict[str, Any]] = field(default_factory=list)
+    unsettled: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -138,12 +152,18 @@ class CheckReport:
     faults: list[Fault] = field(default_factory=list)
     unjudged: list[str] = field(default_factory=list)
     """Directories of results that no rules are there for yet."""
+    unseen: list[str] = field(default_factory=list)
+    """Paths of what was passed over: what could not be listed, links, special files, workloads that lost a part."""
+    undecided: set[tuple[str, str, str]] = field(default_factory=set)
+    """Rule, clause and subject's path of what could not be decided, where these are kept."""
     left_out: list[str] = field(default_factory=list)
     """Rules that the user did not select."""
     deep: bool = False
     """The files of every rank were read as well."""
     partial: bool = False
     """Less than a submission was looked at: a system, a workload or a leaf."""
+    part: str = ""
+    """The path of the part of the tree that was asked for; empty: all."""
     only: list[str] = field(default_factory=list)
     """The submitters that the user asked for; empty: all."""
     states: States = field(default_factory=dict)
@@ -153,6 +173,8 @@ class CheckReport:
     submitters: int = 0
     systems: int = 0
     leaves: int = 0
+    resting: Resting = field(default_factory=dict)
+    """Whose results an error in a pool of code images concerns."""
     waived: dict[tuple[str, str], Waived] = field(default_factory=dict)
     """Fingerprint and path of the findings that a ruling waives: they stay in ``findings`` and do not count."""
     since: Since | None = None
@@ -217,7 +239,7 @@ def frame_json(report: CheckReport) -> dict[str, Any]:
 
     counts, validation = report.severities, validate(report)
     since = {} if report.since is None else {"since": asdict(report.since)}
-    deep = {"deep": True} if report.deep else {}
+    more = ({"part": report.part} if report.part else {}) | ({"deep": True} if report.deep else {})
     return {
         "schema": SCHEMA,
         "tool": {"name": "submission-checker", "version": __version__},
@@ -225,7 +247,7 @@ def frame_json(report: CheckReport) -> dict[str, Any]:
         "edition_digest": load_edition(report.edition).digest,
         "caution": report.caution,
         "results_dir": clean(report.results_dir),
-        "filters": {"submitters": report.only, "rules_left_out": report.left_out, **deep},
+        "filters": {"submitters": report.only, "rules_left_out": report.left_out, **more},
         "status": validation.status.value,
         "summary": {
             "errors": counts["error"],
@@ -271,7 +293,7 @@ def submission_json(submission: Submission) -> dict[str, Any]:
 
 def finding_json(finding: Finding, waived: Waived | None = None) -> dict[str, Any]:
     """One finding as the contract has it, with clause, outcome, item, further paths and rules left open."""
-    place = place_of(finding.path)
+    place = shown_place(finding.path)
     return {
         "rule": finding.rule,
         "name": finding.name,
@@ -302,7 +324,7 @@ def grouped(findings: Iterable[Finding]) -> list[tuple[Place, list[Finding]]]:
     groups: dict[Place, list[Finding]] = {}
     weights: dict[tuple[str, ...], list[int]] = {}
     for finding in findings:
-        place = place_of(finding.path)
+        place = shown_place(finding.path)
         groups.setdefault(place, []).append(finding)
         for key in _levels(place):
             weight = weights.setdefault(key, [0] * len(WEIGHTY))

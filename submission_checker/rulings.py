@@ -7,14 +7,15 @@ waiver that has expired, waives nothing, or could waive what nobody looked at is
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 import rules
 from mlpstorage.results.text import clean
@@ -41,22 +42,30 @@ class WaiversError(ValueError):
     """The waivers file cannot be used; the text names file, entry and what is wanted."""
 
 
+_AsWritten = Annotated[str, StringConstraints(strip_whitespace=False, min_length=1)]
+"""A pattern: a name may begin or end with a blank."""
+
+
 class _Entry(BaseModel):
     """One entry of the file as it is written."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, defer_build=True)
 
     rule: str = Field(min_length=1)
-    path: str = Field(min_length=1)
+    path: _AsWritten
     reason: str = Field(min_length=1)
     until: str = ""
     text: str = ""
     owner: str = ""
+    paths: list[_AsWritten] = []
 
 
 @dataclass(slots=True)
 class Waiver:
-    """One ruling. ``path`` is a pattern over finding paths: ``*`` within a name, ``**`` over any number of names."""
+    """One ruling. ``path`` is a pattern over finding paths: ``*`` within a name, ``**`` over any number of names.
+
+    ``paths`` are such patterns for the leaves that a finding may hold for; without any, it may hold for all.
+    """
 
     rule: str
     path: str
@@ -67,8 +76,11 @@ class Waiver:
     line: int
     expired: bool
     pattern: re.Pattern[str]
+    paths: tuple[re.Pattern[str], ...] = ()
     waived: dict[tuple[str, str], Finding] = field(default_factory=dict)
     """What it has waived, or would have if it had not expired, by fingerprint and path."""
+    outgrown: list[str] = field(default_factory=list)
+    """Leaves that the findings it speaks of hold for, and that it was not made for."""
 
     def matches(self, finding: Finding) -> bool:
         """Whether the ruling speaks of this finding."""
@@ -77,6 +89,12 @@ class Waiver:
             and self.text in finding.message
             and self.pattern.fullmatch(finding.path) is not None
         )
+
+    def foreign(self, finding: Finding) -> list[str]:
+        """The leaves that a finding holds for and that the ruling was not made for."""
+        if not self.paths:
+            return []
+        return [path for path in finding.paths if not any(pattern.fullmatch(path) for pattern in self.paths)]
 
     @property
     def names_submitter(self) -> bool:
@@ -90,14 +108,22 @@ class Rulings:
     def __init__(self, name: str, waivers: Sequence[Waiver]) -> None:
         self.name = name
         self.waivers = waivers
+        self._again: Counter[int] = Counter()
+        """Number of findings that count again, by the line of the expired waiver."""
 
     def waive(self, finding: Finding) -> Waived | None:
         """The first ruling that holds for the finding; every ruling that speaks of it counts as used."""
-        found = [waiver for waiver in self.waivers if waiver.matches(finding)]
+        speaking = [waiver for waiver in self.waivers if waiver.matches(finding)]
+        found = [waiver for waiver in speaking if waiver.expired or not waiver.foreign(finding)]
         for waiver in found:
             waiver.waived[finding.fingerprint, finding.path] = finding
         holding = next((waiver for waiver in found if not waiver.expired), None)
-        return None if holding is None else Waived(holding.reason, holding.until, holding.owner)
+        if holding is None:
+            self._again.update(waiver.line for waiver in found)
+            for waiver in speaking:
+                waiver.outgrown.extend([] if waiver.expired else waiver.foreign(finding))
+            return None
+        return Waived(holding.reason, holding.until, holding.owner)
 
     def findings(self, *, whole: bool, selected: Iterable[str]) -> Iterator[Finding]:
         """What is wrong with the waivers, after all findings were seen.
@@ -109,10 +135,17 @@ class Rulings:
         for waiver in self.waivers:
             count = len(waiver.waived)
             if waiver.expired:
-                again = f"{count} findings count again" if count != 1 else "1 finding counts again"
-                what = again if count else "nothing of it is left"
-                remedy = "Rule on it anew, with a later end." if count else "Remove it."
+                again = self._again[waiver.line]
+                what = f"{again} finding{'s count' if again > 1 else ' counts'} again"
+                if not again:
+                    what = "another waiver holds for what it waived" if count else "nothing of it is left"
+                remedy = "Rule on it anew, with a later end." if again else "Remove it."
                 yield self._finding(EXPIRED, waiver, f"it ended with {waiver.until}; {what}", remedy)
+            elif waiver.outgrown:
+                leaves = sorted(set(waiver.outgrown))
+                more = f" and {len(leaves) - 1} more" if len(leaves) > 1 else ""
+                what = f"what it speaks of holds for {leaves[0]}{more} as well, which is not among its paths"
+                yield self._finding(UNUSED, waiver, f"{what}, and counts", "Look at it, and add the path.")
             elif not count and whole and waiver.rule in rules_reported:
                 yield self._finding(UNUSED, waiver, "it waives no finding of this tree", "Remove it, or correct it.")
             if not waiver.names_submitter:
@@ -143,8 +176,9 @@ class Rulings:
 def read_waivers(path: str, edition: str, today: date) -> Rulings:
     """The waivers of a file, for a check by this edition on this day. Raises WaiversError.
 
-    Each entry needs ``rule``, ``path``, ``reason`` and ``until``: the last day on which it holds (2027-03-31), or the
-    last edition ("4.0-draft"). ``text`` narrows it to findings whose message holds this text.
+    Each entry needs ``rule``, ``path`` and ``reason``. ``until`` is the last day on which it holds (2027-03-31), or the
+    last edition ("4.0-draft"). ``text`` narrows it to findings whose message holds this text, ``paths`` to those that
+    hold for no other leaves.
     """
     try:
         document = load(Path(path))
@@ -154,7 +188,7 @@ def read_waivers(path: str, edition: str, today: date) -> Rulings:
     if not isinstance(data, dict) or set(data) != {"waivers"} or not isinstance(data["waivers"], list):
         raise WaiversError(f"waivers: {path}: it must hold one key, 'waivers', with a list")
     found = []
-    known = [*(rule.id for rule in rules.load_edition(edition).rules), *NAMES]
+    known = [rule.id for rule in rules.load_edition(edition).rules]
     for index, raw in enumerate(data["waivers"]):
         line = document.line(("waivers", index))
         try:
@@ -202,15 +236,18 @@ def draft(report: CheckReport) -> str:
             entries.setdefault((finding.rule, finding.path), []).append(finding)
     lines = [
         f"# Draft of waivers by submission-checker, edition {report.edition}. Keep what you rule on, and say why.",
-        "# until: the last day (YYYY-MM-DD) or the last edition; text: only findings whose message holds it.",
+        "# until: the last day (YYYY-MM-DD) or the last edition; text: only findings whose message holds it;",
+        "# paths: only findings that hold for these leaves and no other.",
         "waivers:" if entries else "waivers: []",
     ]
     for (rule, path), group in entries.items():
         lines += [f"  # {finding.severity}: {finding.message}" for finding in group]
-        for text in [finding.message for finding in group] if len(group) > 1 else [""]:
-            entry = {"rule": rule, "path": _escaped(path), **({"text": text} if text else {})}
+        for finding in group:
+            entry = {"rule": rule, "path": _escaped(path), **({"text": finding.message} if len(group) > 1 else {})}
             entry |= {"reason": f"{_TODO}: why this is accepted", "until": report.edition, "owner": ""}
             lines += [f"  {'- ' if key == 'rule' else '  '}{key}: {_scalar(value)}" for key, value in entry.items()]
+            others = [each for each in dict.fromkeys(finding.paths) if each != path]
+            lines += ["    paths:", *(f"      - {_scalar(_escaped(each))}" for each in others)] if others else []
     return "\n".join(lines) + "\n"
 
 
@@ -219,7 +256,8 @@ def _waiver(entry: _Entry, line: int, edition: str, today: date) -> Waiver:
         raise ValueError("reason: it is still to be written")
     return Waiver(
         entry.rule, entry.path, entry.reason, entry.until, entry.text, entry.owner, line,
-        expired=_expired(entry.until, edition, today), pattern=re.compile(_regex(entry.path), re.DOTALL),
+        expired=_expired(entry.until, edition, today), pattern=_compiled(entry.path),
+        paths=tuple(map(_compiled, entry.paths)),
     )  # fmt: skip
 
 
@@ -240,12 +278,13 @@ _PIECE = re.compile(r"\\.|\*\*/|\*\*|\*|\?|[^\\*?]+|\\", re.DOTALL)
 _MEANING = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
-def _regex(pattern: str) -> str:
+def _compiled(pattern: str) -> re.Pattern[str]:
     """A path pattern as a regular expression; a backslash takes a wildcard's meaning away."""
-    return "".join(
+    expression = "".join(
         _MEANING.get(piece) or re.escape(piece[1:] if piece.startswith("\\") and len(piece) > 1 else piece)
         for piece in _PIECE.findall(pattern)
     )
+    return re.compile(expression, re.DOTALL)
 
 
 def _has_wildcard(part: str) -> bool:

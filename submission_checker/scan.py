@@ -20,14 +20,17 @@ from rules import Finding, Severity
 from rules.evaluate import NOT_GIVEN, SUBMISSION
 from rules.facts import FactModel
 from rules.facts.base import Absence, Reason
+from rules.facts.code import CodeLeaf
 from rules.outcomes import Tally, add_tally
 
 from .discovery import (
     UNLISTED,
     Listing,
     NothingToCheckError,
+    SubmitterDirectory,
     SystemDirectory,
     WorkloadDirectory,
+    description_path,
     lone_leaf,
     lone_workload,
     walk,
@@ -42,7 +45,19 @@ from .readers.code_evidence import Captured, CodeEvidence, LeafCode, capture, re
 from .readers.common import unlisted
 from .readers.families import DEEP_FAMILIES, FAMILIES, Family
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
-from .report import SUBMISSION_DEPTH, CheckReport, Fault, OpenRules, States, add_states, note_outcomes, place_of
+from .report import (
+    SUBMISSION_DEPTH,
+    CheckReport,
+    Fault,
+    OpenRules,
+    Place,
+    Resting,
+    States,
+    add_states,
+    note_outcomes,
+    place_of,
+    shown_place,
+)
 from .selection import Selection
 
 
@@ -57,6 +72,8 @@ class Options:
     """A clone of the tool's repository to compare code images with; empty: none."""
     deep: bool = False
     """Whether to recompute what takes the files of every rank."""
+    keep_undecided: bool = False
+    """Whether to keep every clause that could not be decided: what a comparison with an earlier report asks for."""
     judge: Callable[[Part, Sequence[FactModel], str], None] | None = None
     """What to do with the facts of subjects that belong together, and their division, in place of judging them."""
 
@@ -77,8 +94,14 @@ class Part:
     runs: int = 0
     states: States = field(default_factory=dict)
     open_rules: OpenRules = field(default_factory=dict)
+    resting: Resting = field(default_factory=dict)
+    """Whose results an error in a pool of code images concerns."""
     unjudged: list[str] = field(default_factory=list)
     """Directories of results that no rules are there for yet."""
+    unseen: list[str] = field(default_factory=list)
+    """Workload directories that were not judged, for something in them could not be listed."""
+    undecided: set[tuple[str, str, str]] = field(default_factory=set)
+    """Rule, clause and subject's path of what could not be decided, where these are kept."""
     leaves: dict[str, LeafCode] = field(default_factory=dict)
     """What the leaves say of their code, by path; for the rules on the tree and on submissions."""
     images: dict[str, Captured] = field(default_factory=dict)
@@ -114,9 +137,11 @@ def _checked(
     parts: Iterator[Part]
     report = CheckReport(edition.id, location.shown, edition.info.caution, deep=options.deep)
     report.partial = location.kind != "tree" or len(location.scope) > SUBMISSION_DEPTH
+    report.part = clean("/".join(location.scope))
     if location.kind == "tree" and not location.is_leaf:
         listing, tasks = _list(location, options)
         report.unreadable.extend(listing.unreadable)
+        report.unseen.extend(listing.unseen)
         report.systems = len(listing.systems)
         report.submitters = len(listing.submitters)
         if not (listing.submitters or listing.obstacles or listing.misplaced):
@@ -209,11 +234,29 @@ def check_tree(address: Address, options: Options, listing: Listing, evidence: C
         # The rules on the whole tree are the same in both divisions; a finding has that of its place, if any.
         part.findings = [replace(f, division=place_of(f.path).division.lower()) for f in part.findings]
         told = {unlisted(o.path, o.detail).cause for o in listing.obstacles if o.kind == UNLISTED}
+        blocked = {f.path for f in part.findings if f.severity is Severity.ERROR}
         for submitter in listing.submitters:
             with _faults_kept(part, clean(submitter.path), options):
                 facts = [read_submitter(root, listing, submitter, evidence) for read_submitter in structure.SUBMITTER]
+                _note_resting(part.resting, blocked, submitter, facts)
                 _judge(part, facts, submitter.division, options, told)
     return part
+
+
+def _note_resting(
+    resting: Resting, blocked: Collection[str], submitter: SubmitterDirectory, subjects: Iterable[FactModel]
+) -> None:
+    """Note which of the code that has errors is this submitter's own, and which its leaves point to."""
+    name, own = clean(submitter.name), place_of(clean(submitter.path))
+    for path in blocked:
+        if path == name or shown_place(path) == Place(submitter=name):
+            resting.setdefault(path, set()).add(own)
+    leaves = (leaf for facts in subjects for leaf in facts.below if isinstance(leaf, CodeLeaf)) if blocked else ()
+    for leaf in leaves:
+        image = "" if isinstance(leaf.image_path, Absence) else leaf.image_path
+        for path in (image, image.rpartition("/")[0]):
+            if path in blocked:
+                resting.setdefault(path, set()).add(place_of(leaf.path))
 
 
 def check_system(address: Address, options: Options, system: SystemDirectory) -> Part:
@@ -278,9 +321,10 @@ def _leaf_in_tree(root: Root, path: str) -> tuple[Leaf, str, Found[str]]:
     division, submitter, _, system = parts[0].lower(), *parts[1:4]
     family, below = parts[4], parts[5:-1]
     command = below.pop() if layout.COMMAND in layout.FAMILY_LEVELS[family] else layout.RUN
+    command = command.lower() if command.lower() in layout.COMMANDS else command
     system_path = "/".join(parts[:4])
     leaf = replace(leaf, division=division, system_path=system_path, workload=below[-1], command=command)
-    description = read_description(root, str(layout.system_description(parts[0], submitter, system)))
+    description = read_description(root, description_path(root, parts[0], submitter, system))
     return leaf, family, described_api(description)
 
 
@@ -292,6 +336,7 @@ def _workloads(
             part.remarks.append(
                 f"{clean(directory.path)}: not judged as a whole, for {clean(directory.lost)} cannot be listed"
             )
+            part.unseen.append(clean(directory.path))
             continue
         if directory.family not in options.families:
             part.remarks.append(f"{clean(directory.path)}: results of this family are not judged yet")
@@ -322,7 +367,10 @@ def _judge(
         return
     evaluations = []
     for facts in subjects:
-        evaluation = evaluate(rules.load_edition(options.edition), facts, division)
+        whole = rules.load_edition(options.edition).evaluate(facts, division=division, stage=SUBMISSION)
+        if options.keep_undecided:
+            part.undecided.update((q.rule, q.clause, q.path) for q in whole.open_questions)
+        evaluation = _asked(whole)
         new = tuple(question for question in evaluation.open_questions if question.absence.cause not in told)
         evaluations.append(replace(evaluation, open_questions=new))
         note_outcomes(part.states, evaluation.outcomes)
@@ -348,8 +396,12 @@ def _expected(absence: Absence) -> bool:
 
 
 def evaluate(edition: rules.Edition, facts: FactModel, division: str) -> rules.Evaluation:
-    """Judge a subject. What lies above a lone directory was not asked for and is no open question; a remark says so."""
-    evaluation = edition.evaluate(facts, division=division, stage=SUBMISSION)
+    """Judge a subject, as a check does."""
+    return _asked(edition.evaluate(facts, division=division, stage=SUBMISSION))
+
+
+def _asked(evaluation: rules.Evaluation) -> rules.Evaluation:
+    """What lies above a lone directory was not asked for and is no open question; a remark says so."""
     asked = tuple(question for question in evaluation.open_questions if question.absence.cause != NOT_GIVEN)
     return replace(evaluation, open_questions=asked)
 
@@ -396,7 +448,11 @@ def _add(report: CheckReport, part: Part) -> None:
     report.leaves += part.runs
     report.faults.extend(part.faults)
     report.unjudged.extend(part.unjudged)
+    report.unseen.extend(part.unseen)
+    report.undecided |= part.undecided
     add_states(report.states, part.states)
+    for path, places in part.resting.items():
+        report.resting.setdefault(path, set()).update(places)
     for place, ids in part.open_rules.items():
         report.open_rules.setdefault(place, set()).update(ids)
     add_tally(report.tally, part.tally)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property, partial
+from typing import Any
 
 import rules
 from rules import Finding, Outcome
@@ -57,8 +58,10 @@ class Unit:
     """Makes the states."""
     findings: list[Finding] = field(default_factory=list)
     status: Status = Status.READY
-    held_up_by: list[Place] = field(default_factory=list)
-    """Places above whose blockers stand in the way here, too."""
+    code: list[str] = field(default_factory=list)
+    """Code images (or pools of them) with blockers that the results here rest on."""
+    held_up_by: list[str] = field(default_factory=list)
+    """What else has blockers that stand in the way here, too: code, or what lies above."""
     blockers: int = 0
     known_blockers: int = 0
     """Blockers that an earlier report has already and that are not shown."""
@@ -82,7 +85,8 @@ class Unit:
     @property
     def calm(self) -> bool:
         """There is nothing of its own to tell."""
-        return not (self.blockers or self.known_blockers or self.warnings or self.not_checked or self.open_rules)
+        told = (self.blockers, self.known_blockers, self.code, self.warnings, self.not_checked, self.open_rules)
+        return not any(told)
 
     def rules_in(self, *states: State) -> list[str]:
         """Ids of the rules in one of these states."""
@@ -196,12 +200,18 @@ def _units(report: CheckReport) -> dict[Place, Unit]:
     gaps = _gaps(report)
     places = {Place(), *report.states, *report.open_rules, *(place_of(finding.path) for finding in report.findings)}
     places |= {place_of(path) for path, _ in gaps} | {place for place, _ in known}
+    blocked = {f.path for f in report.findings if f.severity.value == "error" and report.waiver_of(f) is None}
+    blocked |= {str(item["path"]) for _, item in known if _blocks(item)}
+    resting = [(path, place) for path in sorted(blocked) for place in report.resting.get(path, ())]
+    places |= {place for _, place in resting}
     judged = partial(_states, report, _weights(report))
     units = {place: Unit(place, judged) for place in sorted(places)}
     for finding in report.findings:
         units[place_of(finding.path)].findings.append(finding)
     for place, item in known:
-        units[place].known_blockers += item["severity"] == "error" and not item.get("waived")
+        units[place].known_blockers += _blocks(item)
+    for path, place in resting:
+        units[place].code.append(path)
     for path, text in gaps:
         units[place_of(path)].not_checked.append(text)
     for place, ids in report.open_rules.items():
@@ -212,6 +222,11 @@ def _units(report: CheckReport) -> dict[Place, Unit]:
     for place, unit in units.items():
         _decide(report, unit, [units[above] for above in _above(place) if above in units])
     return units
+
+
+def _blocks(item: Mapping[str, Any]) -> bool:
+    """Whether a finding of an earlier report stands in the way."""
+    return item["severity"] == "error" and not item.get("waived")
 
 
 def _above(place: Place) -> list[Place]:
@@ -291,7 +306,9 @@ def _gaps(report: CheckReport) -> list[tuple[str, str]]:
 
 
 def _decide(report: CheckReport, unit: Unit, above: Sequence[Unit]) -> None:
-    unit.held_up_by = [other.place for other in above if other.blockers + other.known_blockers]
+    unit.held_up_by = unit.code + [
+        f"its {other.kind}" for other in above if other.blockers or other.known_blockers or other.code
+    ]
     if unit.blockers + unit.known_blockers or unit.held_up_by:
         unit.status = Status.NOT_READY
     elif report.left_out or report.partial or any(other.not_checked or other.open_rules for other in (unit, *above)):

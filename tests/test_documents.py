@@ -8,7 +8,7 @@ import pytest
 from rules.check import CheckResult, _check_rule
 from rules.edition import Edition, compile_section, read_section
 from rules.entries import Clause, Example, Rule
-from rules.tables import BOOK
+from rules.loading import BOOK
 
 ROOT = Path(__file__).parents[1]
 CONTRIBUTING = (ROOT / "docs" / "contributing.md").read_text()

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import FrameType
 from typing import BinaryIO
 
+from .. import interrupts
+
 GRACE_SECONDS = 10.0
 """How long the launcher may take to end its ranks, on all hosts, before everything here is killed."""
 
@@ -29,17 +31,17 @@ def execute(
 ) -> Ended:
     """Run ``argv`` in a session of its own, both outputs into files, each line of both to ``on_line``.
 
-    ``first_line`` heads the stdout log. SIGINT and SIGTERM end the launcher, which ends its ranks; a second one, or
+    ``first_line`` heads the stdout log. An interruption ends the launcher, which ends its ranks; a second Ctrl-C, or
     :data:`GRACE_SECONDS`, kills what is left. Raises OSError where ``argv[0]`` cannot be started.
     """
     with open(stdout, "wb") as out, open(stderr, "wb") as err:
         out.write(first_line.encode() + b"\n")
         out.flush()
-        process = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-        )
-        stopper = _Stopper(process)
-        with stopper:
+        with _Stopper() as stopper:
+            process = subprocess.Popen(
+                argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            )
+            stopper.follow(process)
             assert process.stdout is not None  # noqa: S101 - asked for above
             assert process.stderr is not None  # noqa: S101
             lock = threading.Lock()
@@ -75,45 +77,58 @@ def _copy(source: BinaryIO, sink: BinaryIO, on_line: Callable[[str], None], lock
 
 
 class _Stopper:
-    """While active, SIGINT and SIGTERM end the process and everything below it instead of this program."""
+    """While active, an interruption ends a process and everything below it instead of this program."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self) -> None:
         self.interrupted = False
-        self._process = process
-        self._previous: dict[int, object] = {}
-        self._timer = threading.Timer(GRACE_SECONDS, self._kill)
-        self._timer.daemon = True
+        self._process: subprocess.Popen[bytes] | None = None
+        self._handled = interrupts.handled(self._on_signal)
+        self._timer: threading.Timer | None = None
         self._below: dict[int, str] = {}
 
+    def follow(self, process: subprocess.Popen[bytes]) -> None:
+        """The process to end; at once where the interruption came while it was being started."""
+        self._process = process
+        if self.interrupted and self._timer is None:
+            self._end(process)
+
     def __enter__(self) -> _Stopper:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._previous[number] = signal.signal(number, self._on_signal)
+        self._handled.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, handler in self._previous.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
-        self._timer.cancel()
         if self.interrupted:
-            self._kill()
+            interrupts.quiet()  # what else is sent with it must not keep the leaf from being written
+        self._handled.__exit__(None, None, None)
+        if self._timer is not None:
+            self._timer.cancel()
+        if self.interrupted and self._process is not None:
+            self._kill(self._process)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        again, self.interrupted = self.interrupted, True
-        # The ranks have process groups of their own: remember them while they can still be found below the launcher.
-        self._below.update(descendants(self._process.pid))
-        if again:
-            self._kill()
+        self.interrupted = True
+        if self._process is None:
             return
-        _signal(self._process.pid, signal.SIGTERM)
-        self._timer.start()
+        if self._timer is None:
+            self._end(self._process)
+        elif number == signal.SIGINT:  # others are sent several at once
+            self._kill(self._process)
 
-    def _kill(self) -> None:
-        for pid, started in {**self._below, **descendants(self._process.pid)}.items():
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        self._timer = threading.Timer(GRACE_SECONDS, self._kill, [process])
+        self._timer.daemon = True
+        self._timer.start()
+        # The ranks have process groups of their own: remember them while they can still be found below the launcher.
+        self._below.update(descendants(process.pid))
+        _signal(process.pid, signal.SIGTERM)
+
+    def _kill(self, process: subprocess.Popen[bytes]) -> None:
+        for pid, started in {**self._below, **descendants(process.pid)}.items():
             # A number may have been given to another process since: the start time tells.
             if _stat(pid)[19:20] == [started]:
                 _signal(pid, signal.SIGKILL)
-        if self._process.poll() is None:
-            _signal(self._process.pid, signal.SIGKILL)
+        if process.poll() is None:
+            _signal(process.pid, signal.SIGKILL)
 
 
 def _signal(pid: int, number: signal.Signals) -> None:

@@ -25,7 +25,7 @@ class Exit(IntEnum):
     DEFECT = 5
     """A rule or this program is broken: neither legal nor illegal."""
     INTERRUPTED = 130
-    """Ctrl-C (or SIGTERM) ended the run; its leaf says so."""
+    """Ctrl-C, SIGTERM or the loss of the terminal ended the command; a run leaf that exists says how far it came."""
 
 
 class UsageError(Exception):

@@ -25,7 +25,7 @@ def identified(plan: Plan) -> tuple[str, str]:
     if not system:
         missing.append("--systemname (or MLPSTORAGE_SYSTEMNAME)")
     if not organisation or not system:
-        raise UsageError(f"a {plan.division} run is recorded under submitter and system: give {' and '.join(missing)}")
+        raise UsageError(f"{plan.division} runs are recorded under submitter and system: give {' and '.join(missing)}")
     return organisation, system
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import re
 import shutil
 import sys
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import rules
 from rules.derived.checkpointing import model_names
 
-from .. import output
+from .. import interrupts, output
 from . import command, options
 from .exits import Exit, UsageError
 from .gate import Decision, decide, load_edition
@@ -77,7 +78,7 @@ def main(arguments: Sequence[str], environment: Mapping[str, str], started: date
         print(f"mlpstorage: a rule is broken; the run is neither allowed nor forbidden: {error}", file=sys.stderr)
         return Exit.DEFECT
     except KeyboardInterrupt:
-        print("mlpstorage: interrupted before anything was started", file=sys.stderr)
+        output.last_words("mlpstorage: interrupted before anything was started")
         return Exit.INTERRUPTED
 
 
@@ -180,8 +181,10 @@ def _run(
 
     try:
         image = stamp.capture(plan)
+        interrupts.defer()  # until what marks the leaf is in place
         leaf = write.reserve_leaf(command.leaf_path(plan, *names, "x").parent, started)
     except OSError as error:
+        interrupts.resume()
         answer.reporter.say(f"The run leaf cannot be made: {error}", "red")
         return Exit.NOT_READY
     # In the leaf, because that is what all hosts share; gone when the run has ended.
@@ -205,6 +208,7 @@ def _run(
     answer.document.update(command=record.argv, leaf=str(leaf))
     code = Exit.FAILED
     try:
+        interrupts.resume()
         stamp.stamp(leaf, plan, decision.edition, state.dlio, image)
         separation = leaves.fs_separation(plan, state)
         if separation is not None:
@@ -215,8 +219,11 @@ def _run(
             record.end_collection = _collect_again(record)
     except KeyboardInterrupt:
         # Before the benchmark was started, or while the hosts were asked again; in between execute() handles it.
+        code = Exit.INTERRUPTED
         if record.status == "running":
-            record.status, code = "interrupted", Exit.INTERRUPTED
+            record.status = "interrupted"
+        else:
+            record.problems.append("interrupted while the hosts were asked again after the run")
     except OSError as error:
         record.status = "failed"
         record.problems.append(str(error))
@@ -224,6 +231,7 @@ def _run(
         record.status = "failed"
         raise
     finally:
+        interrupts.quiet(math.inf)  # nothing is left that could be ended, but for what says how the run went
         shutil.rmtree(config_dir, ignore_errors=True)
         record.ended = datetime.now()
         try:
@@ -293,7 +301,7 @@ def _farewell(record: Record, code: Exit, answer: _Answer) -> None:
     from ..results import layout
 
     reporter, plan, leaf = answer.reporter, record.plan, record.leaf
-    if code is Exit.INTERRUPTED:
+    if code is Exit.INTERRUPTED and record.status == "interrupted":
         reporter.say("INTERRUPTED: all ranks were ended; the leaf says so.", "bold yellow")
     elif code is Exit.FAILED:
         reporter.say("The benchmark FAILED:", "bold red")

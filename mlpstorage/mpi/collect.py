@@ -15,6 +15,8 @@ from .frame import FrameError, decode
 
 COLLECTOR = Path(__file__).with_name("hosts_main.py")
 TIMEOUT_SECONDS = 60.0
+GRACE_SECONDS = 5.0
+"""How long a command may take to end itself and what it has started elsewhere."""
 
 
 class CollectionError(Exception):
@@ -61,16 +63,27 @@ def run_captured(argv: Sequence[str], timeout: float) -> tuple[str, str, int | N
         output, errors = process.communicate(timeout=timeout)
         return output, errors, process.returncode
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            output, errors = process.communicate(timeout=5)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            output, errors = process.communicate()
-        return output, errors, None
+        return *_end(process), None
     except BaseException:
-        os.killpg(process.pid, signal.SIGTERM)
+        _end(process)
         raise
+
+
+def _end(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """End a command and all of its session; what it had put out."""
+    _signal_group(process, signal.SIGTERM)
+    try:
+        return process.communicate(timeout=GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        _signal_group(process, signal.SIGKILL)
+        return process.communicate()
+
+
+def _signal_group(process: subprocess.Popen[str], number: signal.Signals) -> None:
+    try:
+        os.killpg(process.pid, number)
+    except ProcessLookupError:
+        return
 
 
 def _head(text: str, lines: int = 3) -> str:

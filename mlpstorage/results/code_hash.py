@@ -51,7 +51,6 @@ class CodeTree:
     """The files that a tree's hash goes over. ``problems``: why there is no hash, in words."""
 
     files: dict[bytes, Chunks] = field(default_factory=dict)
-    links: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -96,8 +95,8 @@ def walk(root: Root, top: str, below: str = "") -> CodeTree:
         for entry in entries:
             path = f"{prefix}{entry.name}"
             if entry.kind == "link":
-                tree.links.append(clean(path))
-            elif entry.kind == "directory":
+                continue
+            if entry.kind == "directory":
                 if _excluded_directory(entry.name):
                     continue
                 if depth >= MAX_DEPTH:

@@ -15,6 +15,9 @@ _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*=.*", re.DOTALL)
 
 _HOST_OPTIONS = {"-host", "--host", "-H", "--hosts", "-hosts"}
 _COUNT_OPTIONS = {"-n", "-np", "--np", "-c"}
+_MPI = {"mpirun", "mpiexec", "orterun", "prterun"}
+_MPI_COUNT_OPTIONS = {"-n", "-np", "--np"}
+_DIGITS = 10
 _MAPPING_OPTIONS = {
     "--map-by", "-map-by", "--rank-by", "--rankfile", "-rf", "--npernode", "-npernode", "-N", "--bynode", "-bynode",
     "--byslot", "--hostfile", "-hostfile", "--machinefile", "-machinefile",
@@ -99,6 +102,17 @@ def parse_launch(words: Iterable[str]) -> Launch:
         elif option == "--ppn" and per_host is None:
             per_host = value
     return Launch(processes, hosts, per_host)
+
+
+def mpi_processes(words: Sequence[str]) -> int | None:
+    """``-n`` of mpirun or mpiexec; None where another launcher, or a start of several programs, leaves it open."""
+    starts = (index for index, word in enumerate(words) if posixpath.basename(word) in _MPI)
+    start = next(starts, None)
+    if start is None or ":" in words:
+        return None
+    options = itertools.pairwise(words[start:])
+    count = next((value for option, value in options if option in _MPI_COUNT_OPTIONS), "")
+    return int(count) if count.isascii() and count.isdigit() and len(count) < _DIGITS else None
 
 
 def maps_ranks(words: Iterable[str]) -> bool:

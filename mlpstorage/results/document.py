@@ -74,9 +74,7 @@ class Document:
 
     def absence(self, pointer: str = "") -> Absence:
         """Why nothing of this file is known. Only where the file is not ok."""
-        pruned = Reason.POINTER if self.detail == LARGE_FILE_POINTER else Reason.PLACEHOLDER
-        reasons = {"missing": Reason.MISSING_FILE, "placeholder": pruned}
-        return Absence(self.cause, reasons.get(self.state, Reason.UNREADABLE), self.path, pointer, self.detail)
+        return Absence(self.cause, why_unread(self.state, self.detail), self.path, pointer, self.detail)
 
     def source(self, pointer: str = "") -> Source:
         """A place in this file."""
@@ -146,6 +144,10 @@ class Document:
         """A time in the submitter's local zone; see :func:`as_local_time`."""
         return self._first(pointers, as_local_time)
 
+    def stated_time(self, *pointers: str) -> Found[datetime]:
+        """A time as it is written, with its zone or without."""
+        return self._first(pointers, as_time)
+
     def utc_time(self, *pointers: str) -> Found[datetime]:
         """A time with a zone, in UTC; see :func:`as_utc_time`."""
         return self._first(pointers, as_utc_time)
@@ -157,6 +159,12 @@ class Document:
     def list(self, *pointers: str) -> Found[list[Any]]:
         """A list; the empty text that some tools write for an empty list is one."""
         return self._first(pointers, as_list)
+
+
+def why_unread(state: State, detail: str) -> Reason:
+    """Why nothing is known of a file that is in a state other than 'ok'."""
+    pruned = Reason.POINTER if detail == LARGE_FILE_POINTER else Reason.PLACEHOLDER
+    return {"missing": Reason.MISSING_FILE, "placeholder": pruned}.get(state, Reason.UNREADABLE)
 
 
 def _keys(pointer: str) -> list[str]:
@@ -264,7 +272,8 @@ def as_list(value: Any) -> list[Any]:
     return value
 
 
-def _time(value: Any) -> datetime:
+def as_time(value: Any) -> datetime:
+    """A time with a zone or without."""
     try:
         time = datetime.fromisoformat(value.strip()) if isinstance(value, str) else None
     except ValueError:
@@ -275,14 +284,14 @@ def _time(value: Any) -> datetime:
 
 
 def as_local_time(value: Any) -> datetime:
-    """A naive time. A zone that is written out is dropped: it is the submitter's, and so are all other times."""
-    time = _time(value)
+    """A naive time. A zone that is written out is dropped: it is the leaf's, and so are all its other times."""
+    time = as_time(value)
     return time if time.tzinfo is None else time.replace(tzinfo=None)
 
 
 def as_utc_time(value: Any) -> datetime:
     """A time with a zone as naive UTC."""
-    time = _time(value)
+    time = as_time(value)
     if time.tzinfo is None:
         raise InvalidValueError("a time with a zone (Z)")
     return time.astimezone(UTC).replace(tzinfo=None)

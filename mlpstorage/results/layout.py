@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import PurePosixPath
 
@@ -58,6 +58,12 @@ PLACEHOLDER_TEXT = b"PRUNED BY STAFF"
 """What replaces the content of pruned files; the file counts as present, its content as unavailable."""
 
 
+def spelt(names: Iterable[str], wanted: str) -> str:
+    """The name that stands for ``wanted``, a lower-case one: itself, else the first in another case; '' if none."""
+    found = [name for name in names if name.lower() == wanted]
+    return wanted if wanted in found else min(found, default="")
+
+
 def leaf_time(name: str) -> datetime | None:
     """The local time that a leaf's name states; None where it is not a timestamp or not a real date."""
     if TIMESTAMP.fullmatch(name) is None:
@@ -76,8 +82,3 @@ def metadata_name(leaf: str, family: str = CHECKPOINTING) -> str:
 def checkpointing_leaf(division: str, organisation: str, system: str, model: str, leaf: str) -> PurePosixPath:
     """Path of a checkpointing leaf relative to the results directory."""
     return PurePosixPath(division, organisation, "results", system, CHECKPOINTING, model, leaf)
-
-
-def system_description(division: str, organisation: str, system: str) -> PurePosixPath:
-    """Path of a system's description relative to the results directory."""
-    return PurePosixPath(division, organisation, "systems", f"{system}.yaml")

@@ -140,9 +140,22 @@ class EpochUtilisation(NamedTuple):
     @property
     def value(self) -> Fraction:
         """The mean of the blocks, weighted by their steps. 0 where there are none."""
-        steps = sum(block.steps for block in self.blocks.values())
         total = sum((block.steps * block.value for block in self.blocks.values()), Fraction(0))
-        return total / steps if steps else Fraction(0)
+        return total / self.steps if self.steps else Fraction(0)
+
+    @property
+    def steps(self) -> int:
+        """Steps that were recorded of all blocks."""
+        return sum(block.steps for block in self.blocks.values())
+
+
+class Recorded(NamedTuple):
+    """How many steps ranks recorded of their epochs, and where; the highest number of an epoch."""
+
+    fewest: int
+    most: int
+    text: str
+    last_epoch: int
 
 
 class Difference(NamedTuple):
@@ -162,6 +175,9 @@ class RunUtilisation:
     _sums: dict[int, Fraction] = field(default_factory=dict)
     _counts: Counter[int] = field(default_factory=Counter)
     _lowest: dict[int, tuple[Fraction, int]] = field(default_factory=dict)
+    _fewest: tuple[int, int, int] | None = None
+    """Steps of an epoch, rank and epoch; so for the next one."""
+    _most: tuple[int, int, int] | None = None
 
     def add(self, rank: int, epochs: Mapping[int, EpochUtilisation]) -> None:
         """Add what a rank recorded of its epochs."""
@@ -170,10 +186,24 @@ class RunUtilisation:
             value = round(found.value, _NOISE)
             self._sums[epoch] = self._sums.get(epoch, Fraction(0)) + value
             self._counts[epoch] += 1
+            steps = (found.steps, rank, epoch)
+            if self._fewest is None or steps[0] < self._fewest[0]:
+                self._fewest = steps
+            if self._most is None or steps[0] > self._most[0]:
+                self._most = steps
             self._lowest[epoch] = min(self._lowest.get(epoch, (value, rank)), (value, rank))
             for name, block in found.blocks.items():
                 if block.difference > self._largest[0]:
                     self._largest = (block.difference, f"rank {rank}, epoch {epoch}, {name}: {block.text}")
+
+    @property
+    def recorded(self) -> Recorded | None:
+        """The steps that were recorded; None where no epoch was added."""
+        if self._fewest is None or self._most is None:
+            return None
+        named = {"fewest": self._fewest, "most": self._most}
+        text = "; ".join(f"{key} {steps} (rank {rank}, epoch {epoch})" for key, (steps, rank, epoch) in named.items())
+        return Recorded(self._fewest[0], self._most[0], text, max(self._counts))
 
     @property
     def of_ranks(self) -> Difference | None:

@@ -1,18 +1,18 @@
 """Derived facts of the results tree: the pauses between neighbouring invocations (2.1.18, 2.1.24).
 
-A pause runs from the end of one invocation to the start of the next, both in the submitter's local time.
+A pause runs from the end of one invocation to the start of the next, both in one zone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import pairwise
 
 from ..facts.base import Absence
 from ..facts.tree import Pause
-from .workload import Instant, Moment
+from .zones import Instant, Moment, Zone, end_shift, moved, shifts
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class LeafTimes:
     start_name: str = ""
     end_name: str = ""
     exact: bool = True
+    zone: Zone | None = None
 
     @property
     def duration(self) -> timedelta | Absence:
@@ -37,6 +38,10 @@ class LeafTimes:
         if isinstance(self.begun, Absence):
             return self.begun
         return self.ended if isinstance(self.ended, Absence) else self.ended.at - self.begun.at
+
+    def moved(self, start: timedelta, end: timedelta) -> LeafTimes:
+        """The same in another zone: ``start`` is added to its start, ``end`` to its end."""
+        return replace(self, start=moved(self.start, start), end=moved(self.end, end))
 
     @property
     def unknown(self) -> Absence | None:
@@ -55,9 +60,7 @@ def pauses(path: str, leaves: Iterable[LeafTimes], strays: Sequence[LeafTimes] =
 
     ``strays`` are no leaves by their names (2.1.17): they have no pauses, and one of them may have filled another's.
     """
-    ordered = sorted(
-        leaves, key=lambda leaf: leaf.start.at.isoformat() if isinstance(leaf.start, Instant) else leaf.name
-    )
+    ordered, strays = _in_one_zone(list(leaves), strays)
     shortest = min(_seconds(ordered), default=0.0)
     found = []
     for first, second in pairwise(ordered):
@@ -76,11 +79,27 @@ def pauses(path: str, leaves: Iterable[LeafTimes], strays: Sequence[LeafTimes] =
                 idle_seconds=(second.start.at - first.end.at).total_seconds(),
                 shortest_seconds=shortest,
                 longest_seconds=max(durations),
-                origin=f"{first.end_name} {first.end.at.isoformat()}, {second.start_name} "
-                f"{second.start.at.isoformat()}{bound}",
+                origin=f"{first.end_name} {first.end.shown}, {second.start_name} {second.start.shown}{bound}",
             )
         )
     return found
+
+
+def _in_one_zone(leaves: Sequence[LeafTimes], strays: Sequence[LeafTimes]) -> tuple[list[LeafTimes], list[LeafTimes]]:
+    """The leaves in the order of their starts and the strays, their times in one zone; durations stay as they are."""
+    by = shifts([leaf.zone for leaf in (*leaves, *strays)])
+    if not any(by):
+        return sorted(leaves, key=_order), list(strays)
+    pairs = [(leaf.moved(shift, shift), shift) for leaf, shift in zip((*leaves, *strays), by, strict=True)]
+    ordered = sorted(pairs[: len(leaves)], key=lambda pair: _order(pair[0]))
+    for index, ((first, own), (second, following)) in enumerate(pairwise(ordered)):
+        last = end_shift(moved(first.end, -own), own, second.start, following)
+        ordered[index] = (first.moved(timedelta(), last - own), own)
+    return [leaf for leaf, _ in ordered], [leaf for leaf, _ in pairs[len(leaves) :]]
+
+
+def _order(leaf: LeafTimes) -> str:
+    return leaf.start.at.isoformat() if isinstance(leaf.start, Instant) else leaf.name
 
 
 def _seconds(leaves: Sequence[LeafTimes]) -> list[float]:

@@ -1,37 +1,27 @@
 """Facts of a checkpointing workload, derived from its invocations and the times observed in them (4.3.1, 4.7.1, 4.7.2).
 
-All arithmetic is on naive times of the submitter's local zone; the collector's stamps, which are UTC, are brought there
-first. A fact passes on the absence of what it derives from.
+All arithmetic is on naive times of one zone, that of the first invocation that shows its own; the collector's stamps,
+which are UTC, are brought there as well. A fact passes on the absence of what it derives from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from ..facts.base import Absence, FactSheet, Reason, Source
 from ..facts.checkpointing import CheckpointingRun, CheckpointingWorkload
+from .zones import Instant, Moment, Zone, end_shift, moved, shifts
 
-_ZONE_STEP = timedelta(minutes=15)
-"""All zones in use differ from UTC by a multiple of this."""
-
-
-@dataclass(slots=True)
-class Instant:
-    """A naive time and where it was read."""
-
-    at: datetime
-    source: Source
-
-
-Moment = Instant | Absence
+_NO_TIME = timedelta()
 
 
 @dataclass(frozen=True, slots=True)
 class RunTimes:
-    """When one invocation did what. Local times, but for ``collected`` and ``collected_end``, which are UTC."""
+    """When one invocation did what. Times in the zone of its leaf, but for ``collected_end``, which is UTC."""
 
     invocation_start: Moment
     invocation_end: Moment
@@ -41,7 +31,7 @@ class RunTimes:
     """Start of the measured section, after MPI and Python start-up."""
     summary_end: Moment
     collected: Moment
-    """UTC: host facts at the start; with the start of the process it gives the zone."""
+    """Host facts at the start; with the start of the process it shows the zone."""
     collected_end: Moment
     """UTC: the latest stamp of the host facts at the end."""
     first_write: Moment
@@ -50,8 +40,8 @@ class RunTimes:
     """End of the last checkpoint write."""
     first_read: Moment
     last_read: Moment
-    stated_offset: timedelta | None = None
-    """Local time minus UTC, where the tool recorded it."""
+    zone: Zone | None = None
+    """None where neither the tool recorded it nor two stamps show it."""
 
     @property
     def start(self) -> Moment:
@@ -59,22 +49,30 @@ class RunTimes:
         return _first(self.invocation_start, self.directory, self.summary_start)
 
     @property
-    def utc_offset(self) -> timedelta | None:
-        """Local time minus UTC: as recorded, else to a quarter of an hour; None where no pair of stamps shows it."""
-        if self.stated_offset is not None:
-            return self.stated_offset
-        start = _first(self.invocation_start, self.directory)
-        if isinstance(start, Absence) or isinstance(self.collected, Absence):
-            return None
-        return _ZONE_STEP * round((start.at - self.collected.at) / _ZONE_STEP)
-
-    @property
     def collected_end_local(self) -> Moment:
         """The end of the host facts' collection in local time."""
-        offset = self.utc_offset
-        if isinstance(self.collected_end, Absence) or offset is None:
-            return self.collected_end if isinstance(self.collected_end, Absence) else _absent(self.collected)
-        return Instant(self.collected_end.at + offset, self.collected_end.source)
+        if isinstance(self.collected_end, Absence):
+            return self.collected_end
+        if self.zone is None:
+            return _absent(self.collected, self.directory)
+        return Instant(self.collected_end.at + self.zone.offset, self.collected_end.source, _NO_TIME)
+
+    @property
+    def end(self) -> Moment:
+        """End of the invocation: as recorded, else that of the hosts' collection, else the summary's end."""
+        return _first(self.invocation_end, self.collected_end_local, self.summary_end)
+
+    def moved(self, start: timedelta, end: timedelta) -> RunTimes:
+        """The same in another zone: ``start`` is added to what is near the start, ``end`` to what is near the end."""
+        near_start = ("invocation_start", "directory", "summary_start", "first_write", "first_read")
+        near_end = ("invocation_end", "summary_end", "last_write", "last_read")
+        changes = {
+            name: moved(getattr(self, name), by)
+            for names, by in ((near_start, start), (near_end, end))
+            for name in names
+        }
+        zone = None if self.zone is None else replace(self.zone, offset=self.zone.offset + end)
+        return replace(self, zone=zone, **changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +85,7 @@ class Invocation:
 
 def derive_workload(path: str, invocations: Iterable[Invocation]) -> CheckpointingWorkload:
     """The workload of these invocations (at least one), in the order of their start."""
-    ordered = sorted(invocations, key=_order)
+    ordered = _in_one_zone(invocations)
     runs = [invocation.run for invocation in ordered]
     sheet = FactSheet()
     for name in ("division", "model", "api", "o_direct"):
@@ -101,6 +99,20 @@ def derive_workload(path: str, invocations: Iterable[Invocation]) -> Checkpointi
     _gap(sheet, path, ordered)
     _durations(sheet, path, ordered)
     return sheet.build(CheckpointingWorkload, path, runs)
+
+
+def _in_one_zone(invocations: Iterable[Invocation]) -> list[Invocation]:
+    """The invocations in the order of their start, their times in one zone."""
+    listed = list(invocations)
+    starts = shifts([invocation.times.zone for invocation in listed])
+    if not any(starts):
+        return sorted(listed, key=_order)
+    pairs = [(Invocation(i.run, i.times.moved(shift, shift)), shift) for i, shift in zip(listed, starts, strict=True)]
+    pairs.sort(key=lambda pair: _order(pair[0]))
+    for index, ((first, own), (second, following)) in enumerate(pairwise(pairs)):
+        by = end_shift(moved(first.times.end, -own), own, second.times.start, following)
+        pairs[index] = (Invocation(first.run, first.times.moved(_NO_TIME, by - own)), own)
+    return [invocation for invocation, _ in pairs]
 
 
 def _first(*moments: Moment) -> Moment:
@@ -250,7 +262,7 @@ def _measure_gap(sheet: FactSheet, write: RunTimes, read: RunTimes) -> None:
         return
     sheet.put("gap_seconds", (start.at - end.at).total_seconds(), start.source)
     sheet.put("gap_exact", end_exact and start_exact, end.source)
-    origin = f"write {end_name} {end.at.isoformat()}, read {start_name} {start.at.isoformat()}"
+    origin = f"write {end_name} {end.shown}, read {start_name} {start.shown}"
     sheet.put("gap_origin", origin, end.source)
 
 

@@ -28,6 +28,15 @@ class StatedParameter(Record):
     command: str = fact("Value in the executed command line.", known=Known.RUN)
 
 
+class StatedArgument(Record):
+    """One argument of the run as the files of a leaf state it; a file that does not carry it says ``(not stated)``."""
+
+    name: str = fact("'workload', DLIO's name of the model, or 'num_processes'.", known=Known.RUN)
+    metadata: str = fact("What the run was asked for, by the metadata.", known=Known.RUN)
+    overrides: str = fact("Value in dlio_config/overrides.yaml.", known=Known.RUN)
+    command: str = fact("Value in the executed command line.", known=Known.RUN)
+
+
 class CheckpointingRun(FactModel):
     """One invocation: a run leaf (YYYYMMDD_HHMMSS directory), or the run that a command line asks for."""
 
@@ -44,6 +53,7 @@ class CheckpointingRun(FactModel):
         "The gate's verdict that the metadata records (verification), lower case; 'none' where it is null.",
         known=Known.RUN,
     )
+    invalid_allowed: Fact[bool] = fact("The tool was told to run in spite of its verdict.", known=Known.RUN)
     directory_model: Fact[str] = fact("Name of the workload directory that holds the leaf.", known=Known.RUN)
     model: Fact[str] = fact("Model as named on the command line, e.g. llama3-8b.", known=Known.PLAN)
     num_processes: Fact[Int] = fact("MPI processes asked for (--num-processes).", known=Known.PLAN, unit="processes")
@@ -65,6 +75,11 @@ class CheckpointingRun(FactModel):
         "The tool set checkpoint.mode=subset by itself, as it does below the CLOSED process count.", known=Known.PLAN
     )
     api: Fact[Api] = fact("Access protocol of the checkpoint storage.", known=Known.PLAN)
+    storage_type: Fact[str] = fact(
+        "Kind of storage that DLIO was configured for (storage.storage_type), lower case; its default where the "
+        "configuration names none.",
+        known=Known.RUN,
+    )
     o_direct: Fact[bool] = fact("Files are opened with O_DIRECT, past the page cache.", known=Known.PLAN)
     num_checkpoints_write: Fact[Int] = fact(
         "Checkpoints that the invocation was told to write.", known=Known.PLAN, unit="checkpoints"
@@ -90,6 +105,15 @@ class CheckpointingRun(FactModel):
     host_memory_gib: Fact[Float] = fact(
         "Mean memory of a client host: that of all hosts over their number.", known=Known.RUN, unit="GiB"
     )
+    summary_memory_gib: Fact[Float] = fact(
+        "Memory of all client hosts as the benchmark saw it: the sum of its list.", known=Known.RUN, unit="GiB"
+    )
+    collected_memory_gib: Fact[Float] = fact(
+        "Memory of all client hosts as the tool collected it; not recorded where not every host was.",
+        known=Known.RUN,
+        unit="GiB",
+    )
+    memory_ratio: Fact[Float] = fact("Memory of the largest client host over the smallest's.", known=Known.RUN)
     accelerator: Fact[str] = fact("Accelerator type that the ranks stand for, lower case.", known=Known.PLAN)
     fsync: Fact[bool] = fact("checkpoint.fsync of the effective configuration.", known=Known.PLAN)
     fsync_effective: Fact[bool] = fact(
@@ -121,6 +145,10 @@ class CheckpointingRun(FactModel):
     filesystem_evidence: Fact[Literal["sidecar", "df", "none"]] = fact(
         "What the evidence is: fs_separation.json, a df table in the log, or nothing.", known=Known.PROBE
     )
+    sidecar_problem: Fact[str] = fact(
+        "Why fs_separation.json was not written for this run; empty where nothing in it says so.", known=Known.RUN
+    )
+    gate_skipped: Fact[bool] = fact("The filesystem gate was skipped at launch.", known=Known.RUN)
     architecture: Fact[list[Parameter]] = fact(
         "Model keys of the effective configuration beside the architecture in the reference table.", known=Known.PLAN
     )
@@ -129,6 +157,9 @@ class CheckpointingRun(FactModel):
     )
     stated_parameters: Fact[list[StatedParameter]] = fact(
         "Overrides as the different files of the leaf state them.", known=Known.RUN
+    )
+    stated_arguments: Fact[list[StatedArgument]] = fact(
+        "Model and process count as the different files of the leaf state them.", known=Known.RUN
     )
     files: Fact[list[LeafFile]] = fact("Files of the leaf that facts are read from.", known=Known.RUN)
 

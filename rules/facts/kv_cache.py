@@ -20,6 +20,7 @@ class PlacedDirectory(Record):
     path: str = fact("Path relative to the results directory.", known=Known.RUN)
     level: Literal["command", "leaf"] = fact("What the layout has at this place.", known=Known.RUN)
     is_time: bool = fact("The name is a time stamp, YYYYMMDD_HHMMSS, of a real date.", known=Known.RUN)
+    proposed: str = fact("Name of the layout that it differs from in case only; empty: none.", known=Known.RUN)
 
 
 class OptionParameter(Record):

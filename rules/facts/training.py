@@ -201,6 +201,19 @@ class TrainingRun(FactModel):
         unit="points",
     )
     rank_mean_computation: Fact[str] = fact("The recomputation of that epoch with its numbers.", known=Known.RUN)
+    rank_steps_due: Fact[Int] = fact(
+        "Steps that every rank makes in an epoch: samples / (batch size x accelerators), rounded down.",
+        known=Known.RUN,
+        unit="steps",
+    )
+    rank_fewest_steps: Fact[Int] = fact(
+        "Steps that a rank recorded of an epoch, fewest over ranks and epochs.", known=Known.RUN, unit="steps"
+    )
+    rank_most_steps: Fact[Int] = fact(
+        "Steps that a rank recorded of an epoch, most over ranks and epochs.", known=Known.RUN, unit="steps"
+    )
+    rank_steps: Fact[str] = fact("Both, with rank and epoch.", known=Known.RUN)
+    rank_last_epoch: Fact[Int] = fact("Highest number of an epoch that a rank recorded.", known=Known.RUN)
 
     api: Fact[Api] = fact("Access protocol of the training data.", known=Known.PLAN)
     data_dir: Fact[str] = fact("Data directory, normalised; an object URI keeps its scheme.", known=Known.PLAN)

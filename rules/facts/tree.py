@@ -65,6 +65,7 @@ class SubmitterEntry(Record):
     path: str = fact("Path relative to the results directory.", known=Known.RUN)
     stamped: bool = fact("It has the name of a leaf.", known=Known.RUN)
     nested: bool = fact("It holds results or descriptions itself.", known=Known.RUN)
+    proposed: str = fact("Name of the layout that it differs from in case only; empty: none.", known=Known.RUN)
 
 
 class Submitter(FactModel):
@@ -146,6 +147,7 @@ class Directory(Record):
     run_like: bool = fact("It holds the files of a run.", known=Known.RUN)
     leaves_below: int = fact("Leaves that lie deeper in it.", known=Known.RUN)
     digits: bool = fact("Its name has the form of a time stamp and is no date.", known=Known.RUN)
+    proposed: str = fact("Name of the layout that it differs from in case only; empty: none.", known=Known.RUN)
 
 
 class LeafGroup(Record):
@@ -246,6 +248,11 @@ class RunLeaf(FactModel):
     benchmark_type: Fact[str] = fact("Category that the metadata records.", known=Known.RUN)
     recorded_command: Fact[str] = fact("Command that the metadata records.", known=Known.RUN)
     command_cause: Fact[str] = fact("Cause id of what is not known because that is another command.", known=Known.RUN)
+    recorded_status: Fact[str] = fact(
+        "How the run ended, as the tool that ran it recorded, lower case: completed, failed, interrupted.",
+        known=Known.RUN,
+    )
+    exit_status: Fact[Int] = fact("Exit status of the benchmark that the metadata records.", known=Known.RUN)
     skipped_probes: Fact[list[str]] = fact(
         "Probes of the machine that the tool was told to leave out before this run.", known=Known.RUN
     )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+from collections.abc import Sequence
 
-from mlpstorage.results.roots.address import address_of
+from mlpstorage.results.roots.address import UnusableRootError, address_of
 from mlpstorage.results.text import clean
 
-from ..location import is_inside
-from ..outputs import Sink
+from ..discovery import NothingToCheckError
+from ..location import is_inside, locate
+from ..outputs import Sink, refuse_unwritable
 from ..selection import split_list
 from . import CompareUsageError
 from .judge import Comparison, Verdict, compare
@@ -58,6 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise CompareUsageError(
             f"{len(arguments.runs)} runs with {arguments.features} features leave no base to compare"
         )
+    if arguments.output is not None:
+        _refuse_place(arguments.output, arguments.runs)
     names = [f"base{i}" for i in range(bases)]
     names += ["feature"] if arguments.features == 1 else [f"feature{i}" for i in range(arguments.features)]
     try:
@@ -78,9 +82,15 @@ def exit_code(comparison: Comparison) -> int:
     return INSIDE if comparison.count(Verdict.INSIDE) else NOT_COMPARED
 
 
+def _refuse_place(target: str, runs: Sequence[str]) -> None:
+    """Nothing is written into a run or the tree that it lies in. Raises CompareUsageError and OutputError."""
+    for path in runs:
+        with contextlib.suppress(NothingToCheckError, UnusableRootError):  # which is told when the run is read
+            if is_inside(target, address_of(path)) or is_inside(target, locate(path).own):
+                raise CompareUsageError(f"--output {clean(target)} lies inside a run that is compared, or its tree")
+    refuse_unwritable(target, "--output")
+
+
 def _write(text: str, arguments: argparse.Namespace) -> None:
-    target = arguments.output
-    if target is not None and any(is_inside(target, address_of(path)) for path in arguments.runs):
-        raise CompareUsageError(f"--output {clean(target)} lies inside a run that is compared")
     with contextlib.closing(Sink(arguments.output)) as sink:
         sink.write(text)

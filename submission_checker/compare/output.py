@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
-import json
 import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 from .. import __version__
+from ..formats.shown import harmless, json_text, no_old_command
 from .judge import METHOD, SOURCE, Comparison, Difference, Judged, Metric, Verdict
 from .subjects import DIMENSIONS, Subject
 
@@ -20,7 +20,7 @@ _PLOT, _ROW = 300, 26
 
 def as_json(comparison: Comparison) -> str:
     """The comparison as one object, with the method and its source."""
-    return json.dumps(document(comparison), indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+    return json_text(document(comparison), indent=2) + "\n"
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _run(subject: Subject) -> dict[str, Any]:
 
 def as_text(comparison: Comparison) -> str:
     """For a terminal."""
-    return "\n".join(_lines(comparison)) + "\n"
+    return harmless("\n".join(_lines(comparison))) + "\n"
 
 
 def _lines(comparison: Comparison) -> Iterator[str]:
@@ -183,7 +183,7 @@ svg .outside { fill: var(--out); } svg .undecidable { fill: var(--ink); }
 
 def as_html(comparison: Comparison) -> str:
     """One self-contained page; every text of a tree is escaped, nothing is loaded and nothing is run."""
-    return "\n".join(_page(comparison)) + "\n"
+    return no_old_command("\n".join(_page(comparison))) + "\n"
 
 
 def _page(comparison: Comparison) -> Iterator[str]:

@@ -305,6 +305,9 @@ def _missing(
             for option in (options.values() if isinstance(options, dict) else ())
         ):
             yield f"{results[0].path}: it records a partial failure"
+        failures = results[0].data.get("trial_failures")
+        if any(failures.values()) if isinstance(failures, dict) else failures:
+            yield f"{results[0].path}: it records trials that failed (trial_failures)"
     asked, done = data.config.get("train.epochs"), results[0].int("/epochs")
     if family == layout.TRAINING and asked is not None and isinstance(done, Reading) and canonical(done.value) != asked:
         yield f"{results[0].path}: {asked} epochs were asked for, {done.value} were run"

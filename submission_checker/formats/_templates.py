@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from ..report import grouped, place_of
+from ..report import grouped, shown_place
 from ..validation import State, Validation
 from .shown import count, harmless, relative, title_of, totals
 
@@ -47,7 +47,7 @@ def context(validation: Validation) -> dict[str, Any]:
         "groups": grouped(report.findings),
         "State": State,
         "count": count,
-        "place_of": place_of,
+        "place_of": shown_place,
         "relative": relative,
         "title_of": title_of,
     }

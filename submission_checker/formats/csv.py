@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TextIO
 from mlpstorage.results.text import clean
 from rules import Finding
 
-from ..report import CheckReport, Waived, place_of
-from .shown import value_text
+from ..report import CheckReport, Waived, shown_place
+from .shown import no_old_command, value_text
 
 if TYPE_CHECKING:
     from . import Style
@@ -33,12 +33,12 @@ def write(report: CheckReport, out: TextIO, style: Style) -> None:
 
 def harmless(text: str) -> str:
     """A cell that a spreadsheet takes for text, with no control characters in it."""
-    text = clean(text, 30_000)
+    text = no_old_command(clean(text, 30_000))
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 
 def _row(finding: Finding, waived: Waived | None) -> list[str]:
-    place = place_of(finding.path)
+    place = shown_place(finding.path)
     evidence = [f"{item.fact} = {value_text(item.value)} ({item.source})" for item in finding.evidence]
     return [
         finding.severity.value,

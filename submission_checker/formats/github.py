@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TextIO
 from mlpstorage.results.text import clean
 from rules import Finding
 
-from ..report import SEVERITIES, CheckReport, place_of
-from .shown import count, file_of, title_of, totals
+from ..report import SEVERITIES, CheckReport, shown_place
+from .shown import count, file_of, no_old_command, title_of, totals
 
 if TYPE_CHECKING:
     from . import Style
@@ -44,7 +44,7 @@ def write(report: CheckReport, out: TextIO, style: Style) -> None:
 def _single(findings: list[Finding]) -> Iterator[tuple[Finding, str]]:
     for finding in findings:
         remedy = f"\n{finding.remedy}" if finding.remedy else ""
-        yield finding, f"{title_of(place_of(finding.path))}: {finding.message}{remedy}"
+        yield finding, f"{title_of(shown_place(finding.path))}: {finding.message}{remedy}"
 
 
 def _grouped(findings: list[Finding]) -> Iterator[tuple[Finding, str]]:
@@ -53,7 +53,7 @@ def _grouped(findings: list[Finding]) -> Iterator[tuple[Finding, str]]:
         rules.setdefault(finding.rule, []).append(finding)
     for group in rules.values():
         first, *others = group
-        lines = [f"{title_of(place_of(first.path))}: {first.message}", first.remedy]
+        lines = [f"{title_of(shown_place(first.path))}: {first.message}", first.remedy]
         if others:
             lines.append(f"and {count(len(others), 'more finding')} of this rule, at:")
             lines.extend(finding.path for finding in others[:_PATHS])
@@ -63,7 +63,7 @@ def _grouped(findings: list[Finding]) -> Iterator[tuple[Finding, str]]:
 
 def _data(text: str) -> str:
     """Text of a command: one line, in which nothing ends it."""
-    lines = "%0A".join(clean(line).replace("%", "%25") for line in text.split("\n"))
+    lines = "%0A".join(no_old_command(clean(line)).replace("%", "%25") for line in text.split("\n"))
     return lines.replace("\r", "%0D")
 
 

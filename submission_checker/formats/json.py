@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ..report import FINDINGS, CheckReport, finding_json, frame_json
+from .shown import json_text
 
 if TYPE_CHECKING:
     from . import Style
@@ -18,22 +18,18 @@ def write(report: CheckReport, out: TextIO, style: Style) -> None:
     """
     before = "{"
     for key, value in frame_json(report).items():
-        out.write(f"{before}\n  {_text(key)}: ")
+        out.write(f"{before}\n  {json_text(key)}: ")
         before = ","
         if key == FINDINGS and report.findings:
             _write_findings(report, out)
         else:
-            out.write(_text(value, indent=2).replace("\n", "\n  "))
+            out.write(json_text(value, indent=2).replace("\n", "\n  "))
     out.write("\n}\n")
 
 
 def _write_findings(report: CheckReport, out: TextIO) -> None:
     before = "["
     for finding in report.findings:
-        out.write(f"{before}\n    {_text(finding_json(finding, report.waiver_of(finding)))}")
+        out.write(f"{before}\n    {json_text(finding_json(finding, report.waiver_of(finding)))}")
         before = ","
     out.write("\n  ]")
-
-
-def _text(value: Any, indent: int | None = None) -> str:
-    return json.dumps(value, ensure_ascii=True, allow_nan=False, indent=indent)

@@ -5,7 +5,6 @@ A file without that last line was cut. Each object says by its ``type`` what it 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from io import TextIOBase
 from typing import TYPE_CHECKING, Any, TextIO
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rules import Finding
 
 from ..report import FINDINGS, CheckReport, finding_json, frame_json
+from .shown import json_text
 
 if TYPE_CHECKING:
     from . import Style
@@ -36,7 +36,7 @@ class Stream:
         self._out.flush()
 
     def _line(self, kind: str, content: Mapping[str, Any]) -> None:
-        self._out.write(json.dumps({"type": kind, **content}, ensure_ascii=True, allow_nan=False) + "\n")
+        self._out.write(json_text({"type": kind, **content}) + "\n")
 
 
 def write(report: CheckReport, out: TextIO, style: Style) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import quote
@@ -13,7 +12,7 @@ from rules.compiled import CompiledRule
 
 from ..report import CheckReport, rule_key
 from ..rulings import STATEMENTS
-from .shown import file_of, is_file, totals
+from .shown import file_of, is_file, json_pieces, totals
 
 if TYPE_CHECKING:
     from . import Style
@@ -30,7 +29,8 @@ _KINDS = {Outcome.VIOLATION.value: "fail", Outcome.UNDETERMINED.value: "open", "
 
 def write(report: CheckReport, out: TextIO, style: Style) -> None:
     """One run. ASCII only, sorted: the same findings give the same bytes."""
-    json.dump(document(report), out, indent=1, ensure_ascii=True, allow_nan=False)
+    for piece in json_pieces(document(report), indent=1):
+        out.write(piece)
     out.write("\n")
 
 

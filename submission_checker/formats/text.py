@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from mlpstorage.results.text import clean
 from rules import Finding, Outcome
@@ -49,7 +49,7 @@ def _lines(report: CheckReport, style: Style) -> Iterator[str]:
             else:
                 yield from _finding(finding, style, waived)
         yield ""
-    yield from _since(report, style.width)
+    yield from _since(report, style)
     remarks = folded(report.remarks)
     closing = [
         *(f"Not checked: {item}" for item in (*report.restrictions, *report.unreadable)),
@@ -132,15 +132,26 @@ def _finding(finding: Finding, style: Style, waived: Waived | None) -> Iterator[
         yield from _wrap(f"remedy: {finding.remedy}", style.width, "    ", "      ")
 
 
-def _since(report: CheckReport, width: int) -> Iterator[str]:
+def _since(report: CheckReport, style: Style) -> Iterator[str]:
     if report.since is None:
         return
     name = clean(report.since.report)
     yield f"Cleared since {name}: {len(report.since.cleared)}"
-    for item in report.since.cleared:
-        yield from _wrap(f"{item['severity']} {item['rule']} {item['path']}: {item['message']}", width, "  ", "    ")
+    yield from _earlier(report.since.cleared, style.width)
+    unsettled = report.since.unsettled
+    if unsettled:
+        why = "for they were not looked at or cannot be decided"
+        more = "" if style.verbose else " (--verbose lists them)"
+        yield f"Neither found again nor cleared, {why}: {len(unsettled)}{more}"
+        yield from _earlier(unsettled if style.verbose else [], style.width)
     yield f"Not shown, for they stood in {name} already: {len(report.since.known)}"
     yield ""
+
+
+def _earlier(items: list[dict[str, Any]], width: int) -> Iterator[str]:
+    """Findings of an earlier report, one line each."""
+    for item in items:
+        yield from _wrap(f"{item['severity']} {item['rule']} {item['path']}: {item['message']}", width, "  ", "    ")
 
 
 def _info(finding: Finding, width: int) -> Iterator[str]:

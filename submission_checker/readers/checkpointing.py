@@ -16,27 +16,29 @@ from mlpstorage.results.document import (
     first_of,
 )
 from mlpstorage.results.files import Root
-from mlpstorage.results.layout import DIVISIONS, STDOUT_LOG
+from mlpstorage.results.layout import DIVISIONS, FS_SEPARATION, STDOUT_LOG
 from mlpstorage.results.text import clean, clean_all
 from rules.derived import checkpointing as derived
 from rules.derived.locations import normal_path
 from rules.derived.workload import Invocation, derive_workload
 from rules.facts import Absence, FactSheet, Reason, Source
-from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload, Division, StatedParameter
+from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload, Division, StatedArgument, StatedParameter
 from rules.remembered import remembered
 
 from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
 from .checkpointing_files import LeafDocuments
 from .checkpointing_times import read_times
-from .common import as_api, leaf_file, mapped, put, put_location, stated_path
+from .collected import ratio
+from .common import NOT_STATED, as_api, leaf_file, mapped, put, put_location, recorded_verdict, stated_path
 from .placement import hosts_of, min_ranks_per_host
 from .run_environment import put_environment
-from .separation import separation
+from .separation import separation, sidecar_problem
 
 MAX_PARAMETERS = 2000
 """Keys of a DLIO workload; real ones have about thirty."""
-NOT_STATED = "(not stated)"
+DEFAULT_STORAGE = "local_fs"
+"""DLIO's own, where a configuration names no storage type."""
 NOT_A_RUN = "datasize"
 """Command whose leaves hold a sizing, not a run."""
 
@@ -122,14 +124,16 @@ class _LeafReader:
             alone = Absence(f"alone:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
             self.sheet.put("directory_model", alone)
         self._put("recorded_division", recorded_division(self.metadata))
-        self._put("recorded_verdict", self._recorded_verdict())
+        self._put("recorded_verdict", recorded_verdict(self.metadata))
+        self._put("invalid_allowed", self._flag("allow_invalid_params"))
         self._put("model", self._model())
 
-    def _recorded_verdict(self) -> Found[str]:
-        if self.metadata.ok and "verification" in self.metadata.data and self.metadata.data["verification"] is None:
-            return Reading("none", self.metadata.source("/verification"))
-        found = self.metadata.text("/verification")
-        return found.map(str.lower) if isinstance(found, Reading) else found
+    def _flag(self, name: str) -> Found[bool]:
+        """A switch of the command line that older tools do not have."""
+        found = self.metadata.bool(f"/args/{name}")
+        if isinstance(found, Absence) and found.reason is Reason.KEY_ABSENT:
+            return self._not_recorded(name, f"the tool that wrote the leaf records no {name}")
+        return found
 
     def _model(self) -> Found[str]:
         found = self.metadata.text("/args/model", "/model")
@@ -156,6 +160,7 @@ class _LeafReader:
         self._put("fsync", self.effective.bool(f"{self.effective_at}/checkpoint/fsync"))
         self._put("fsync_effective", self._fsync_effective())
         self._put("api", self._api())
+        self._put("storage_type", self._storage_type())
         self._put("o_direct", self._o_direct())
         put_environment(self.sheet, self.files)
         nothing = self._not_recorded("launch_environment", "a leaf records what was passed to the ranks")
@@ -228,6 +233,15 @@ class _LeafReader:
             return Reading("file", self.effective.source(self.effective_at))
         return argument if isinstance(argument, Absence) else storage
 
+    def _storage_type(self) -> Found[str]:
+        """What DLIO received, and no other file: what some tools recorded of it lacks the overrides."""
+        found = self.config.text("/workload/storage/storage_type")
+        if isinstance(found, Reading):
+            return found.map(lambda kind: clean(kind.strip().lower()))
+        if self.config.ok and found.reason is Reason.KEY_ABSENT:
+            return Reading(DEFAULT_STORAGE, self.config.source("/workload"))
+        return found
+
     def _o_direct(self) -> Found[bool]:
         argument = self.metadata.bool("/args/o_direct")
         if isinstance(argument, Reading) or argument.reason is Reason.INVALID:
@@ -270,6 +284,7 @@ class _LeafReader:
         self._put("checkpoint_size_gib", self.summary.float("/metric/checkpoint_size_GB"))
         self._put("client_memory_gib", self._client_memory())
         self._put("host_memory_gib", self._host_memory())
+        self._measured_memory()
         self._put("checkpoints_written", self._executed("save"))
         self._put("checkpoints_read", self._executed("load"))
 
@@ -292,16 +307,11 @@ class _LeafReader:
         least = self.metadata.float("/system_info/min_memory_bytes")
         if isinstance(least, Reading) and least.value > 0:
             return least.map(lambda value: value / derived.GIB)
-        per_host = self.summary.list("/host_memory_GB")
-        if isinstance(per_host, Reading) and per_host.value:
-            # The entries stand at the wrong hosts when several ranks share one; only their sum is right.
-            try:
-                total = sum(as_float(item) for item in per_host.value)
-            except InvalidValueError:
-                total = 0.0
-            count = len(per_host.value) if isinstance(expected, Absence) else expected
-            if total > 0 and count > 0:
-                return Reading(total / count, per_host.source)
+        summed = self._summed_memory()
+        if isinstance(summed, Reading):
+            count = len(self.summary.data["host_memory_GB"]) if isinstance(expected, Absence) else expected
+            if count > 0:
+                return Reading(summed.value / count, summed.source)
         claimed = self.metadata.float("/args/client_host_memory_in_gb")
         if isinstance(claimed, Reading) and claimed.value <= 0:
             return self.metadata.invalid("/args/client_host_memory_in_gb", f"{claimed.value} is not a memory size")
@@ -313,16 +323,38 @@ class _LeafReader:
         collected = _positive(self.metadata, "/system_info/num_hosts")
         if isinstance(total, Reading) and isinstance(collected, Reading) and total.value > 0:
             return Reading(total.value / collected.value / derived.GIB, total.source)
-        per_host, hosts = self.summary.list("/host_memory_GB"), self._value("num_hosts")
-        if isinstance(per_host, Absence) or isinstance(hosts, Absence):
-            return per_host if isinstance(per_host, Absence) else hosts
+        summed, hosts = self._summed_memory(), self._value("num_hosts")
+        if isinstance(summed, Absence) or isinstance(hosts, Absence):
+            return summed if isinstance(summed, Absence) else hosts
+        return Reading(summed.value / max(hosts, 1), summed.source)
+
+    def _summed_memory(self) -> Found[float]:
+        """GiB of all clients as the benchmark saw them; the entries stand at the wrong hosts when ranks share one."""
+        per_host = self.summary.list("/host_memory_GB")
+        if isinstance(per_host, Absence):
+            return per_host
         try:
-            memory = sum(as_float(item) for item in per_host.value)
+            total = sum(as_float(item) for item in per_host.value)
         except InvalidValueError:
-            memory = 0.0
-        if memory <= 0 or hosts < 1:
+            total = 0.0
+        if total <= 0:
             return self.summary.invalid("/host_memory_GB", "its sum is no memory size")
-        return Reading(memory / hosts, per_host.source)
+        return Reading(total, per_host.source)
+
+    def _measured_memory(self) -> None:
+        """All clients' memory as measured twice; the second one only where both speak of the run's hosts."""
+        total = self.metadata.float("/system_info/total_memory_bytes")
+        counts = (self.metadata.int("/system_info/num_hosts"), self.summary.int("/num_hosts"))
+        spread, hosts = ratio(self.metadata, 0), self._value("num_hosts")
+        same = all(isinstance(count, Absence) or count.value == hosts for count in counts)
+        if isinstance(total, Absence) or isinstance(spread, Absence) or not same or total.value <= 0:
+            detail = "the tool collected no memory of each of the hosts that the benchmark saw"
+            collected: Found[float] = self._not_recorded("system_info", detail)
+        else:
+            collected = total.map(lambda memory: memory / derived.GIB)
+        self._put("summary_memory_gib", self._summed_memory())
+        self._put("collected_memory_gib", collected)
+        self._put("memory_ratio", spread)
 
     def _storage(self) -> None:
         """4.4.2: recorded evidence that checkpoints and results lie on different filesystems."""
@@ -332,6 +364,16 @@ class _LeafReader:
         same, evidence = separation(self.files, STDOUT_LOG, self._value("api"), paths, nothing)
         self._put("same_filesystem", same)
         self._put("filesystem_evidence", evidence)
+        self._put("gate_skipped", self._flag("skip_fs_separation_gate"))
+        sidecar = self.files.fs_separation
+        if sidecar.state == "missing":
+            detail = f"no {FS_SEPARATION}"
+            none = Absence(f"no-sidecar:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
+            self.sheet.put("sidecar_problem", none)
+            return
+        folder, results = paths
+        own = {"data_or_chkpt_path": ("checkpoint_folder", folder), "results_path": ("results_dir", results)}
+        self._put("sidecar_problem", sidecar_problem(sidecar, self.leaf.name, self._value("api"), own, whole=False))
 
     def _parameters(self) -> None:
         flat = self._flat(self.effective, self.effective_at)
@@ -353,6 +395,7 @@ class _LeafReader:
         if self.effective is not self.config:
             flat = self._flat(self.config, "/workload")
         self._put("stated_parameters", self._stated_parameters(flat))
+        self._put("stated_arguments", self._stated_arguments())
 
     def _flat(self, document: Document, pointer: str) -> Found[dict[str, str]]:
         tree = document.mapping(pointer)
@@ -382,6 +425,18 @@ class _LeafReader:
             for name in names
         ]
         return Reading(stated, self.files.overrides.source() if self.files.overrides.ok else self.metadata.source())
+
+    def _stated_arguments(self) -> Found[list[StatedArgument]]:
+        model, processes = (_reading(self.sheet, name) for name in ("model", "num_processes"))
+        if isinstance(model, Absence) or isinstance(processes, Absence):
+            return model if isinstance(model, Absence) else processes
+        places = (self.files.override_words, self.files.command_words)
+        chosen = [clean(dlio.workload_choice(words) or NOT_STATED) for words in places]
+        started = dlio.mpi_processes(self.files.command_words)
+        asked = (str(processes.value), NOT_STATED, NOT_STATED if started is None else str(started))
+        rows = (("workload", model.value.replace("-", "_"), *chosen), ("num_processes", *asked))
+        stated = [StatedArgument(name=row[0], metadata=row[1], overrides=row[2], command=row[3]) for row in rows]
+        return Reading(stated, self.metadata.source())
 
 
 @remembered(1024)

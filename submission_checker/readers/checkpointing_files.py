@@ -14,13 +14,13 @@ from mlpstorage.results.document import (
     Found,
     InvalidValueError,
     Reading,
-    as_local_time,
     as_text,
+    as_time,
     read_yaml,
 )
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
-from rules.derived.workload import Instant, Moment
+from rules.derived.zones import Instant, Moment, instant
 from rules.facts import Absence, Source
 
 from ..leaf import Leaf
@@ -175,7 +175,7 @@ class LeafDocuments:
         if step.get(key) is None:
             return self.stats.key_absent(pointer)
         try:
-            return Instant(as_local_time(step[key]), self.stats.source(pointer))
+            return instant(as_time(step[key]), self.stats.source(pointer))
         except InvalidValueError as problem:
             return self.stats.invalid(pointer, f"it is not {problem}")
 

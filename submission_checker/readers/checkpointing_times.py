@@ -2,52 +2,40 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from mlpstorage.results.document import Document, Found, InvalidValueError, Reading, as_utc_time
-from mlpstorage.results.layout import leaf_time
-from rules.derived.workload import Instant, Moment, RunTimes
-from rules.facts import Absence, Reason, Source
+from mlpstorage.results.document import Document, InvalidValueError, Reading, as_utc_time
+from rules.derived.workload import RunTimes
+from rules.derived.zones import Instant, Moment, Zone, local
+from rules.facts import Absence
 
-from .checkpointing_files import LeafDocuments
-
-_OFFSET = re.compile(r"([+-])([0-9]{2}):([0-9]{2})")
+from .checkpointing_files import LeafDocuments, Step
+from .zones import collected, directory_time, leaf_zone, moment
 
 
 def read_times(files: LeafDocuments) -> RunTimes:
     """All times of a leaf that rules on gaps and durations use."""
     metadata, summary = files.metadata, files.summary
     saves, loads = files.steps("save"), files.steps("load")
+    start = moment(metadata.stated_time("/invocation_start_time"))
+    directory, collection = directory_time(files.leaf), collected(metadata)
+    zone = leaf_zone(metadata, (start, directory), collection)
     return RunTimes(
-        invocation_start=_moment(metadata.local_time("/invocation_start_time")),
-        invocation_end=_moment(metadata.local_time("/invocation_end_time")),
-        directory=_directory(files),
-        summary_start=_moment(summary.local_time("/start", "/start_time")),
-        summary_end=_moment(summary.local_time("/end", "/end_time")),
-        collected=_moment(
-            metadata.utc_time("/system_info/collection_timestamp", "/cluster_snapshots/start/collection_timestamp")
-        ),
+        invocation_start=local(start, zone),
+        invocation_end=local(moment(metadata.stated_time("/invocation_end_time")), zone),
+        directory=directory,
+        summary_start=local(moment(summary.stated_time("/start", "/start_time")), zone),
+        summary_end=local(moment(summary.stated_time("/end", "/end_time")), zone),
+        collected=collection,
         collected_end=_collected_end(metadata),
-        first_write=_extreme(files, saves, "save", first=True),
-        last_write=_extreme(files, saves, "save", first=False),
-        first_read=_extreme(files, loads, "load", first=True),
-        last_read=_extreme(files, loads, "load", first=False),
-        stated_offset=_offset(metadata),
+        first_write=_extreme(files, saves, "save", zone, first=True),
+        last_write=_extreme(files, saves, "save", zone, first=False),
+        first_read=_extreme(files, loads, "load", zone, first=True),
+        last_read=_extreme(files, loads, "load", zone, first=False),
+        zone=zone,
     )
-
-
-def _moment(found: Found[datetime]) -> Moment:
-    return Instant(found.value, found.source) if isinstance(found, Reading) else found
-
-
-def _directory(files: LeafDocuments) -> Moment:
-    time = leaf_time(files.leaf.name)
-    if time is None:
-        return Absence(f"name:{files.path}", Reason.INVALID, files.path, detail="the leaf's name is not a time")
-    return Instant(time, Source(files.path))
 
 
 def _collected_end(metadata: Document) -> Moment:
@@ -65,17 +53,6 @@ def _collected_end(metadata: Document) -> Moment:
     return latest
 
 
-def _offset(metadata: Document) -> timedelta | None:
-    """``utc_offset`` of our own tool, as ``+HH:MM``."""
-    found = metadata.text("/utc_offset")
-    match = _OFFSET.fullmatch(found.value) if isinstance(found, Reading) else None
-    if match is None:
-        return None
-    sign, hours, minutes = match.groups()
-    size = timedelta(hours=int(hours), minutes=int(minutes))
-    return -size if sign == "-" else size
-
-
 def _host_stamp(host: Any) -> datetime | None:
     try:
         return as_utc_time(host.get("collection_timestamp")) if isinstance(host, dict) else None
@@ -83,13 +60,15 @@ def _host_stamp(host: Any) -> datetime | None:
         return None
 
 
-def _extreme(files: LeafDocuments, steps: Sequence[Any] | Absence, phase: str, *, first: bool) -> Moment:
+def _extreme(
+    files: LeafDocuments, steps: Sequence[Step] | Absence, phase: str, zone: Zone | None, *, first: bool
+) -> Moment:
     """Start of the first, or end of the last step of a phase."""
     if isinstance(steps, Absence):
         return steps
     if not steps:
         return files.stats.key_absent(f"/1/{phase}_ckpt1")
-    moments = [step.start if first else step.end for step in steps]
+    moments = [local(step.start if first else step.end, zone) for step in steps]
     known = [moment for moment in moments if isinstance(moment, Instant)]
     if len(known) < len(moments):
         return next(moment for moment in moments if isinstance(moment, Absence))

@@ -95,11 +95,13 @@ class _TreeReader:
                 self._pointing += pointer.state != "missing"
                 counts[pointer.digest] += 1
         self._captured = {path: evidence.image(root, path) for path in self._image_paths()}
+        """The images to judge."""
 
     def facts(self) -> CodeTree:
         directories = self._code_directories()
         present = [directory for directory, _, exists, _ in directories if exists]
-        compared = [captured for captured in self._captured.values() if captured.comparable]
+        hashed = self._hashed()
+        compared = [captured for captured in hashed if captured.comparable]
         number = _layout(self._pools, bool(present))
         sheet = FactSheet()
         at = Source(".")
@@ -110,7 +112,7 @@ class _TreeReader:
         sheet.put("pools", len(self._pools), at)
         sheet.put("images", len(compared), at)
         sheet.put("images_failing", sum(not captured.intact for captured in compared), at)
-        sheet.put("images_whole", sum(captured.whole for captured in self._captured.values()), at)
+        sheet.put("images_whole", sum(captured.whole for captured in hashed), at)
         sheet.put("source_repository", self._repository is not None, at)
         sheet.put("unpooled", list(self._unpooled(present)), at)
         below = [self._pool_facts(pool) for pool in self._pools.values() if not pool.problem]
@@ -124,6 +126,22 @@ class _TreeReader:
             return found
         names = {images.image_name(digest) for counts in self._pointers.values() for digest in counts if digest}
         return [path for path in found if path.rpartition("/")[2] in names]
+
+    def _hashed(self) -> list[Captured]:
+        """The images that show whether a file was stripped from all: also in a part, all that the tree holds.
+
+        Those that are not judged are hashed only where each of the part is changed, and until one shows that it is not
+        so everywhere.
+        """
+        found = list(self._captured.values())
+        if any(each.intact or each.whole for each in found) or not any(each.comparable for each in found):
+            return found
+        for path in image_paths(self._listing):
+            if path not in self._captured:
+                found.append(self._evidence.image(self._root, path))
+                if found[-1].intact or found[-1].whole:
+                    break
+        return found
 
     def _unpooled(self, code: list[str]) -> Iterator[Unpooled]:
         for name, counts in self._pointers.items():
@@ -159,8 +177,10 @@ class _TreeReader:
             referenced = captured.digest in named
         else:
             referenced = any(images.image_name(digest) == name for digest in named)
-        unseen = Absence(NOT_GIVEN, Reason.UNREADABLE, clean(path), "", "not every leaf was looked at")
-        sheet.put("referenced", referenced or (unseen if self._listing.incomplete else False), at)
+        # A leaf whose pointer names nothing may be the one: CHECK-01 tells of it.
+        unknown = self._listing.incomplete or any("" in counts for counts in served.values())
+        unseen = Absence(NOT_GIVEN, Reason.UNREADABLE, clean(path), "", "it is not known what every leaf points to")
+        sheet.put("referenced", referenced or (unseen if unknown else False), at)
         return sheet.build(CodeImage, clean(path))
 
     def _recorded(self, sheet: FactSheet, captured: Captured | None) -> None:
@@ -229,14 +249,13 @@ class _TreeReader:
         for submitter in self._listing.submitters:
             open_division = submitter.division != layout.DIVISIONS[0]
             measured = any(True for _ in leaves_of(self._listing, submitter))
-            there = images.LEGACY in submitter.entries.directories
-            found.append((f"{submitter.path}/{images.LEGACY}", submitter.name, there, measured and not open_division))
+            there = bool(layout.spelt(submitter.entries.directories, images.LEGACY))
+            found.append((submitter.place(images.LEGACY), submitter.name, there, measured and not open_division))
             if open_division:
                 places = dict(self._open_places(submitter))
-                found += [
-                    (f"{place}/{images.LEGACY}", submitter.name, self._holds_code(place), wanted)
-                    for place, wanted in places.items()
-                ]
+                for place, wanted in places.items():
+                    name = self._code_in(place)
+                    found.append((f"{place}/{name or images.LEGACY}", submitter.name, bool(name), wanted))
         return [each for each in found if each[2] or each[3]]
 
     def _open_places(self, submitter: SubmitterDirectory) -> Iterator[tuple[str, bool]]:
@@ -248,14 +267,15 @@ class _TreeReader:
                 if family.family:
                     yield family.path, family.family == layout.KV_CACHE
             for workload in system.workloads:
-                if workload.name != images.LEGACY:
+                if workload.name.lower() != images.LEGACY:
                     yield workload.path, workload.family != layout.KV_CACHE
 
-    def _holds_code(self, path: str) -> bool:
+    def _code_in(self, path: str) -> str:
+        """The name of the directory of code in another one; '' where there is none."""
         try:
-            return images.LEGACY in self._root.list(path)[0]
+            return layout.spelt(self._root.list(path)[0], images.LEGACY)
         except OSError:  # discovery reports it
-            return False
+            return ""
 
     def _directory_facts(self, path: str, organisation: str, exists: bool, wanted: bool) -> CodeDirectory:
         marked = [pool.path for pool in serving(self._pools, organisation) if pool.marked]

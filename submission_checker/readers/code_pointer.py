@@ -20,15 +20,14 @@ _HASH = re.compile(r"(?:md5-tree-v2:)?([0-9a-f]{32})")
 def read_pointer(root: Root, leaf: Leaf) -> Found[str]:
     """The hash that the leaf's pointer names.
 
-    That it is there and resolves is judged by CHECK-01, which looks at the tree as a whole and tells it once.
+    That it is there, can be read and resolves is judged by CHECK-01, which looks at the whole tree and tells it once.
     """
     path = leaf.at(layout.CODE_IMAGE_POINTER)
     content = root.read(path, MAX_POINTER_BYTES)
     shown = clean(path)
     match = _HASH.fullmatch(content.data.decode("utf-8", "replace").strip())
     if match is None:
-        cause = f"file:{shown}" if content.state == "placeholder" else NOT_GIVEN
-        return Absence(cause, Reason.NOT_RECORDED, shown, detail=content.detail or "it names no hash")
+        return Absence(NOT_GIVEN, Reason.NOT_RECORDED, shown, detail=content.detail or "it names no hash")
     return Reading(match[1], Source(shown))
 
 

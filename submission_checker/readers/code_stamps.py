@@ -9,7 +9,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from mlpstorage.results import images, layout, manifest, provenance
-from mlpstorage.results.document import read_yaml
+from mlpstorage.results.document import read_yaml, why_unread
 from mlpstorage.results.files import MAX_JSON_BYTES, Root
 from mlpstorage.results.text import clean
 from rules.facts import Absence, FactSheet, Reason, Source
@@ -107,8 +107,12 @@ class _SubmissionReader:
         path = clean(leaf.at(layout.CODE_IMAGE_POINTER))
         at = Source(path)
         nothing = Absence(f"pointer:{path}", Reason.NOT_APPLICABLE, path, "", "the pointer names no image")
+        text: str | Absence = pointer.text
+        if pointer.state == "placeholder":
+            nothing = Absence(f"file:{path}", why_unread("placeholder", pointer.text), path, "", pointer.text)
+            text = nothing
         sheet.put("pointer_state", pointer.state, at)
-        sheet.put("pointer_text", pointer.text, at)
+        sheet.put("pointer_text", text, at)
         sheet.put("pointer", pointer.digest or nothing, at)
         alike = (pointer.state, pointer.digest or pointer.text)
         sheet.put("first_alike", self._first.setdefault(alike, clean(leaf.path)), at)
@@ -201,7 +205,7 @@ class _SubmissionReader:
     # The roll-up table.
 
     def _rollup(self, sheet: FactSheet) -> None:
-        path = f"{self._submitter.path}/{RESULTS}/{layout.RESULTS_JSON}"
+        path = f"{self._submitter.place(RESULTS)}/{layout.RESULTS_JSON}"
         at = Source(clean(path))
         submitter = self._submitter
         above = ((submitter.path, submitter.entries.problem), (path.rpartition("/")[0], submitter.results_problem))
@@ -246,8 +250,7 @@ class _SubmissionReader:
         content = self._root.read(path, MAX_JSON_BYTES)
         cause, shown = f"file:{clean(path)}", clean(path)
         if content.state != "ok":
-            reasons = {"missing": Reason.MISSING_FILE, "placeholder": Reason.PLACEHOLDER}
-            return Absence(cause, reasons.get(content.state, Reason.UNREADABLE), shown, "", content.detail)
+            return Absence(cause, why_unread(content.state, content.detail), shown, "", content.detail)
         try:
             rows = from_json(content.data)
         except ValueError as error:

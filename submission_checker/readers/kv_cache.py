@@ -36,7 +36,7 @@ from rules.facts.kv_cache import (
 )
 from rules.tables import reference_rows
 
-from ..discovery import WorkloadDirectory
+from ..discovery import WorkloadDirectory, description_path
 from ..leaf import Leaf
 from .checkpointing import division_of, recorded_division
 from .checkpointing_files import as_words
@@ -71,7 +71,8 @@ def read_workload(
         sheet.put("division", runs[0].division if runs else _alone(path))
     sheet.put("model", clean(parts[-1]), at)
     sheet.put("directories", directories, at)
-    _runs(sheet, path, [run for run in runs if isinstance(run.leaf_name, str) and _in_place(run, path)])
+    place = clean(directory.place(layout.RUN))
+    _runs(sheet, path, [run for run in runs if isinstance(run.leaf_name, str) and _in_place(run, place)])
     _description(sheet, root, parts)
     return sheet.build(KvCacheWorkload, path, runs), []
 
@@ -85,26 +86,31 @@ def _alone(path: str) -> Absence:
     return Absence(f"alone:{path}", Reason.NOT_APPLICABLE, path, detail="the directory lies in no results tree")
 
 
-def _in_place(run: KvCacheRun, workload: str) -> bool:
-    return run.path == f"{workload}/{layout.RUN}/{run.leaf_name}"
+def _in_place(run: KvCacheRun, runs: str) -> bool:
+    return run.path == f"{runs}/{run.leaf_name}"
 
 
 def _directories(root: Root, directory: WorkloadDirectory) -> list[PlacedDirectory]:
     """Directories at the command level, and at the leaf level below a known command."""
-    found = [_placed(directory.path, name, "command") for name in directory.commands]
-    path = f"{directory.path}/{layout.RUN}"
+    found = [_placed(directory.path, name, "command", proposed) for name, proposed in directory.spellings]
+    path = directory.place(layout.RUN)
     if layout.RUN in directory.commands:
         try:
             names = root.list(path)[0]
         except OSError:  # the walk has reported it
             names = []
-        found += [_placed(path, name, "leaf") for name in names if not name.startswith(".")]
+        found += [_placed(path, name, "leaf", "") for name in names if not name.startswith(".")]
     return found
 
 
-def _placed(parent: str, name: str, level: Literal["command", "leaf"]) -> PlacedDirectory:
-    is_time = layout.leaf_time(name) is not None
-    return PlacedDirectory(name=clean(name), path=clean(f"{parent}/{name}"), level=level, is_time=is_time)
+def _placed(parent: str, name: str, level: Literal["command", "leaf"], proposed: str) -> PlacedDirectory:
+    return PlacedDirectory(
+        name=clean(name),
+        path=clean(f"{parent}/{name}"),
+        level=level,
+        is_time=layout.leaf_time(name) is not None,
+        proposed=proposed,
+    )
 
 
 def _runs(sheet: FactSheet, path: str, runs: list[KvCacheRun]) -> None:
@@ -136,7 +142,7 @@ def _description(sheet: FactSheet, root: Root, parts: list[str]) -> None:
             sheet.put(name, _alone("/".join(parts)))
         return
     division, organisation, _, system = parts[:4]
-    document = read_yaml(root, str(layout.system_description(division, organisation, system)))
+    document = read_yaml(root, description_path(root, division, organisation, system))
     product = document.read(f"{_SOLUTION}/architecture/product_API", as_choice("file", "object"))
     if isinstance(product, Absence) and product.reason is Reason.KEY_ABSENT:
         cause = f"not-recorded:{document.path}:product_API"

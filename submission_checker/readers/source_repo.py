@@ -19,6 +19,15 @@ class SourceRepository:
         self.path = Path(path)
         self._commits: dict[str, code_hash.Files | None] = {}
 
+    def problem(self) -> str:
+        """Why git finds no repository there, in its own words; empty where it does."""
+        try:
+            answer = self._run(["rev-parse", "--git-dir"])
+        except (OSError, subprocess.SubprocessError) as error:
+            return str(error)
+        told = " ".join(answer.stderr.decode("utf-8", "replace").split())
+        return "" if answer.returncode == 0 else told or "git finds no repository there"
+
     def files(self, commit: str) -> code_hash.Files | None:
         """The tracked files of a commit that a tree hash goes over; None where the repository does not have it."""
         if commit not in self._commits:
@@ -39,12 +48,15 @@ class SourceRepository:
         return None if batch is None else _contents(batch, [path for path, _ in wanted])
 
     def _git(self, arguments: list[str], data: bytes = b"") -> bytes | None:
-        command = ["git", "-C", str(self.path), "--no-replace-objects", *arguments]
         try:
-            answer = subprocess.run(command, input=data, capture_output=True, timeout=_SECONDS)
+            answer = self._run(arguments, data)
         except (OSError, subprocess.SubprocessError):
             return None
         return answer.stdout if answer.returncode == 0 else None
+
+    def _run(self, arguments: list[str], data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        command = ["git", "-C", str(self.path), "--no-replace-objects", *arguments]
+        return subprocess.run(command, input=data, capture_output=True, timeout=_SECONDS)
 
 
 def _contents(batch: bytes, paths: list[bytes]) -> code_hash.Files | None:

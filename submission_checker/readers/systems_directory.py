@@ -28,13 +28,13 @@ def read_systems_directory(root: Root, listing: Listing, submitter: SubmitterDir
 
     Systems with results are judged with these.
     """
-    path = f"{submitter.path}/{SYSTEMS}"
+    path = submitter.place(SYSTEMS)
     entries = submitter.systems
     directories = entries.visible if entries else ()
     files = tuple(name for name in entries.files if not name.startswith(".")) if entries else ()
     with_results = submitter.results or ()
     sheet = FactSheet()
-    source, beside = Source(clean(path)), f"{submitter.path}/{RESULTS}"
+    source, beside = Source(clean(path)), submitter.place(RESULTS)
     locked = unlisted(path, entries.problem) if entries and entries.problem else None
     unseen = unlisted(beside, submitter.results_problem) if submitter.results_problem else None
     sheet.put("results_directory", submitter.results is not None, source)

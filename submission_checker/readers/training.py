@@ -27,15 +27,14 @@ from rules.facts.training import Bandwidth, TrainingDatagen, TrainingDatasize, T
 from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
 from .checkpointing import division_of, recorded_division
+from .collected import extremes, ratio
 from .common import leaf_file, mapped, put, stated_path
 from .training_files import DATAGEN, DATASIZE, TrainingDocuments
 from .training_run import (
     RunReader,
     accelerator_of,
     directory_model,
-    extremes,
     model_of,
-    ratio,
     stated_overrides,
     template_of,
 )
@@ -209,9 +208,9 @@ def _observed(directory: WorkloadDirectory, phases: Phases, runs: list[TrainingD
         found.update(dict.fromkeys((*names, "num_hosts", "consistency_issues", "bandwidths"), absent))
         return _plain(found)
     first = next((files for files, role in zip(runs, phases.roles, strict=True) if role == "measured"), runs[0])
-    memory, cores = extremes(first, 0), extremes(first, 1)
+    memory, cores = extremes(first.metadata, 0), extremes(first.metadata, 1)
     found["num_hosts"] = first.summary.int("/num_hosts")
-    found["memory_ratio"], found["core_ratio"] = ratio(first, 0), ratio(first, 1)
+    found["memory_ratio"], found["core_ratio"] = ratio(first.metadata, 0), ratio(first.metadata, 1)
     for index, end in enumerate(("least", "most")):
         found[f"{end}_memory_gib"] = _end(memory, index, lambda value: value / derived.GIB)
         found[f"{end}_cores"] = _end(cores, index, int)

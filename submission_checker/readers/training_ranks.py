@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from fractions import Fraction
 from itertools import count, islice
@@ -17,6 +17,7 @@ from rules.derived.training_ranks import (
     BlockUtilisation,
     Difference,
     EpochUtilisation,
+    Recorded,
     RunUtilisation,
     block_utilisation,
     epoch_steps,
@@ -27,6 +28,7 @@ from .training_files import TrainingDocuments
 
 _RANKS = ("rank_difference", "rank_computation")
 _MEANS = ("rank_mean_difference", "rank_mean_computation")
+_RECORDED = ("rank_fewest_steps", "rank_most_steps", "rank_steps", "rank_last_epoch")
 _OUTPUT = re.compile(r"(0|[1-9][0-9]{0,8})_output\.json")
 _EPOCH = re.compile(r"[1-9][0-9]{0,4}")
 _SKIMMED_EPOCHS = 32
@@ -64,19 +66,23 @@ def put_ranks(sheet: FactSheet, files: TrainingDocuments, listed: Found[list[flo
     """State what the ranks of a run recorded, beside the utilisations that its summary lists."""
     size = _size(sheet, files)
     if isinstance(size, Absence):
-        for name in ("ranks_recomputed", *_RANKS, *_MEANS):
+        for name in ("ranks_recomputed", *_RANKS, *_MEANS, "rank_steps_due", *_RECORDED):
             sheet.put(name, size)
         return
     run = RunUtilisation()
     problems = _gather(files, size, run)
     why = _absence(files, size, problems)
     sheet.put("ranks_recomputed", run.ranks, Source(files.path))
+    sheet.put("rank_steps_due", size.steps, Source(files.path))
+    _put(sheet, _RECORDED, run.recorded or why or _no_epochs(files), files)
     _put(sheet, _RANKS, run.of_ranks or why or _no_epochs(files), files)
     _put(sheet, _MEANS, why or _means(files, run, listed), files)
 
 
-def _put(sheet: FactSheet, names: tuple[str, str], found: Difference | Absence, files: TrainingDocuments) -> None:
-    values = (found, found) if isinstance(found, Absence) else found
+def _put(
+    sheet: FactSheet, names: Sequence[str], found: Difference | Recorded | Absence, files: TrainingDocuments
+) -> None:
+    values = (found,) * len(names) if isinstance(found, Absence) else found
     for name, value in zip(names, values, strict=True):
         sheet.put(name, value, Source(files.path))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from mlpstorage.results import dlio
 from mlpstorage.results.document import Found, InvalidValueError, Reading, as_float, first_of
@@ -17,6 +17,7 @@ from rules.remembered import remembered
 
 from .checkpointing import division_of, recorded_division
 from .code_pointer import hash_of
+from .collected import ratio
 from .common import NOT_STATED, as_api, leaf_file, mapped, put, put_location, recorded_verdict, stated_path
 from .run_environment import put_environment
 from .separation import separation, sidecar_problem
@@ -27,6 +28,7 @@ _CHOICE = "workload"
 LEFT_TO_DEEP = "3.3.2 (e), utilisation recomputed from every rank's *_output.json, is left to --deep"
 _OF_RANKS = (
     "ranks_recomputed", "rank_difference", "rank_computation", "rank_mean_difference", "rank_mean_computation",
+    "rank_steps_due", "rank_fewest_steps", "rank_most_steps", "rank_steps", "rank_last_epoch",
 )  # fmt: skip
 _LARGEST = 2**63 - 1
 
@@ -178,7 +180,7 @@ class RunReader:
         self._put("declared_memory_bytes", self._declared())
         measured = [found for found in (summed, collected) if isinstance(found, Reading)]
         self._put("memory_bytes", max(measured, key=lambda reading: reading.value) if measured else summed)
-        self._put("memory_ratio", ratio(self.files, 0))
+        self._put("memory_ratio", ratio(self.metadata, 0))
 
     def _declared(self) -> Found[int]:
         memory = self.metadata.float("/args/client_host_memory_in_gb")
@@ -361,43 +363,6 @@ def template_of(model: Found[str], accelerator: Found[str]) -> Found[str]:
     if isinstance(model, Absence):
         return model
     return mapped(accelerator, lambda name: derived.template_name(model.value, name))
-
-
-def collected_hosts(files: TrainingDocuments) -> Found[list[tuple[float, float]]]:
-    """Memory in bytes and cores of each host that the tool collected; 0 where an entry does not tell."""
-    found = files.metadata.list("/system_info/hosts")
-    if isinstance(found, Absence):
-        return found
-    hosts = [(_number(host, "memory", "total"), _number(host, "cpu", "num_cores")) for host in found.value]
-    return Reading(hosts, found.source)
-
-
-def extremes(files: TrainingDocuments, index: Literal[0, 1]) -> Found[tuple[float, float]]:
-    """Least and most memory (0) or cores (1) of the collected hosts."""
-    found = collected_hosts(files)
-    pointer = "/system_info/hosts"
-    if isinstance(found, Absence):
-        return found
-    known = [host[index] for host in found.value if host[index] > 0]
-    if index == 0:  # the list may be cut, the totals beside it are not
-        ends = [files.metadata.float(f"/system_info/{end}_memory_bytes") for end in ("min", "max")]
-        known += [end.value for end in ends if isinstance(end, Reading) and end.value > 0]
-    if not known:
-        return files.metadata.invalid(pointer, "no entry states it")
-    return Reading((min(known), max(known)), found.source)
-
-
-def ratio(files: TrainingDocuments, index: Literal[0, 1]) -> Found[float]:
-    """Largest over smallest host, by memory (0) or cores (1)."""
-    found = extremes(files, index)
-    return mapped(found, lambda ends: ends[1] / ends[0])
-
-
-def _number(host: Any, part: str, key: str) -> float:
-    try:
-        return as_float(host[part][key])
-    except (InvalidValueError, KeyError, TypeError):
-        return 0.0
 
 
 def _at_least_one(found: Found[int]) -> Found[int]:

@@ -13,7 +13,7 @@ from mlpstorage.results.files import Root
 from mlpstorage.results.images import IMAGE_PREFIX, LEGACY, POOL, POOL_MARKER
 from mlpstorage.results.text import clean
 from rules.derived.tree import LeafTimes, foreign_command, pauses
-from rules.derived.workload import Instant, Moment
+from rules.derived.zones import Instant, Moment, local
 from rules.facts import Absence, FactModel, FactSheet, Reason, Source
 from rules.facts import tree as facts
 from rules.tables import reference_rows
@@ -24,6 +24,7 @@ from ..leaf import Leaf
 from .common import mapped, put, unlisted
 from .credentials import credentials_of
 from .leaf_json import read_leaf_json
+from .zones import collected, directory_time, leaf_zone, moment
 
 MAX_RECORDS = 500
 """Entries of one kind of one directory that rules are asked about; a last record says how many more there are."""
@@ -76,14 +77,17 @@ def submitter_facts(root: Root, listing: Listing, submitter: discovery.Submitter
     sheet.put("layout", _layout(listing, submitter))
     entries = submitter.entries
     missing = unlisted(path, entries.problem) if entries.problem else None
-    for name in (RESULTS, SYSTEMS, LEGACY):
-        sheet.put(f"has_{name}", missing or name in entries.directories)
+    meant = {name: layout.spelt(entries.directories, name) for name in (RESULTS, SYSTEMS, LEGACY)}
+    for name, there in meant.items():
+        sheet.put(f"has_{name}", missing or bool(there))
+    proposed = {there: name for name, there in meant.items() if there != name}
     records = [
         facts.SubmitterEntry(
             name=clean(name),
             path=clean(f"{submitter.path}/{name}"),
             stamped=layout.leaf_time(name) is not None,
             nested=name in submitter.nested,
+            proposed=proposed.get(name, ""),
         )
         for name in entries.visible[: MAX_RECORDS + 1]
     ]
@@ -161,7 +165,7 @@ def workload_facts(root: Root, workload: discovery.WorkloadDirectory, *, live: b
         for command in (layout.COMMANDS if training else ())
     ]
     sheet.put("phases", missing or phases)
-    entries = [_directory(Stray(name, f"{workload.path}/{name}"), "") for name in workload.commands]
+    entries = [_directory(Stray(name, f"{workload.path}/{name}"), "", known) for name, known in workload.spellings]
     sheet.put("entries", missing or _capped(entries, "name"))
     strays = [_directory(stray, level.command) for level in workload.levels for stray in level.strays]
     sheet.put("strays", missing or _capped(strays, "name"))
@@ -190,7 +194,7 @@ def leaf_facts(root: Root, leaf: Leaf, family: str) -> facts.RunLeaf:
     return _LeafReader(root, leaf, family).facts()
 
 
-def _directory(stray: Stray, command: str) -> facts.Directory:
+def _directory(stray: Stray, command: str, proposed: str = "") -> facts.Directory:
     return facts.Directory(
         name=clean(stray.name),
         path=clean(stray.path),
@@ -198,6 +202,7 @@ def _directory(stray: Stray, command: str) -> facts.Directory:
         run_like=stray.run_like,
         leaves_below=len(stray.below),
         digits=layout.TIMESTAMP.fullmatch(stray.name) is not None,
+        proposed=proposed,
     )
 
 
@@ -323,28 +328,24 @@ class _LeafReader:
 
     def times(self, *, measured: bool) -> LeafTimes:
         """Start and end; with ``measured`` the duration is that of the measured section of the summary."""
-        summary_start = _moment(self.summary.local_time("/start", "/start_time"))
-        summary_end = _moment(self.summary.local_time("/end", "/end_time"))
+        invoked, directory = moment(self.metadata.stated_time("/invocation_start_time")), directory_time(self.leaf)
+        zone = leaf_zone(self.metadata, (invoked, directory), collected(self.metadata))
+        summary_start = local(moment(self.summary.stated_time("/start", "/start_time")), zone)
+        summary_end = local(moment(self.summary.stated_time("/end", "/end_time")), zone)
         starts = [
-            ("invocation start", _moment(self.metadata.local_time("/invocation_start_time")), True),
-            ("leaf name", self._directory_time(), True),
+            ("invocation start", local(invoked, zone), True),
+            ("leaf name", directory, True),
             ("summary start", summary_start, False),
         ]
         ends = [
-            ("invocation end", _moment(self.metadata.local_time("/invocation_end_time")), True),
+            ("invocation end", local(moment(self.metadata.stated_time("/invocation_end_time")), zone), True),
             ("summary end", summary_end, False),
         ]
         start_name, start, start_exact = _first_known(starts)
         end_name, end, end_exact = _first_known(ends)
         begun, ended = (summary_start, summary_end) if measured else (start, end)
         name, exact = clean(self.leaf.name), start_exact and end_exact
-        return LeafTimes(name, start, end, begun, ended, start_name, end_name, exact)
-
-    def _directory_time(self) -> Moment:
-        time = layout.leaf_time(self.leaf.name)
-        if time is None:
-            return Absence(f"name:{self.path}", Reason.INVALID, self.path, detail="the leaf's name is not a time")
-        return Instant(time, Source(self.path))
+        return LeafTimes(name, start, end, begun, ended, start_name, end_name, exact, zone)
 
     def facts(self) -> facts.RunLeaf:
         leaf, sheet = self.leaf, _Sheet(self.path)
@@ -393,6 +394,9 @@ class _LeafReader:
         put(sheet, "recorded_command", missing or self.command)
         sheet.put("command_cause", foreign_command(self.path))
         put(sheet, "processes", missing or _if_named(self.metadata.int(*_PROCESSES), "processes"))
+        status = mapped(_if_named(self.metadata.text("/status"), "status"), lambda text: text.strip().lower())
+        put(sheet, "recorded_status", missing or status)
+        put(sheet, "exit_status", missing or _if_named(self.metadata.int("/exit_status"), "exit_status"))
         names = mapped(missing or credentials_of(self.metadata), _first_names)
         put(sheet, "credentials", names)
         probes = _if_named(self.metadata.list("/skipped_probes"), "skipped_probes")
@@ -446,10 +450,6 @@ def _if_named(found: Found[T], name: str) -> Found[T]:
 
 def _probe_names(probes: list[Any]) -> list[str]:
     return _first_names([clean(str(probe), 40) for probe in probes])
-
-
-def _moment(found: Found[Any]) -> Moment:
-    return Instant(found.value, found.source) if isinstance(found, Reading) else found
 
 
 def _first_known(candidates: Sequence[tuple[str, Moment, bool]]) -> tuple[str, Moment, bool]:

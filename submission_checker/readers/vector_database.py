@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from mlpstorage.results import layout
@@ -10,15 +10,25 @@ from mlpstorage.results.document import Document, Found, Reading
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived import vector_database as derived
+from rules.derived.zones import Instant, Moment, end_shift, local, moved, shifts
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.vector_database import Claim, VectorDatabaseRun, VectorDatabaseWorkload
 
 from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
 from .common import leaf_file, mapped, put
-from .vector_database_files import COLLECTION_REQUESTS, LoadDocuments, best_of, claims, compared, with_requests
+from .vector_database_files import (
+    COLLECTION_REQUESTS,
+    LoadDocuments,
+    RunDocuments,
+    best_of,
+    claims,
+    compared,
+    with_requests,
+)
 from .vector_database_run import configs, fixed_parameters, overrides
 from .vector_database_run import read_run as read_run_leaf
+from .zones import directory_time
 
 LOAD = "datagen"
 """The command whose leaves record how the collection was loaded and indexed."""
@@ -64,7 +74,10 @@ class _WorkloadReader:
         self.sheet = FactSheet()
         self.run_leaves = runs
         self.loads = loads
-        self.first_run = min((time for leaf in runs if (time := layout.leaf_time(leaf.name))), default=None)
+        first = min((leaf for leaf in runs if layout.leaf_time(leaf.name)), key=lambda leaf: leaf.name, default=None)
+        self.first_run = layout.leaf_time(first.name) if first else None
+        shown = first is not None and any(load.zone is not None for load in loads)
+        self.run_zone = RunDocuments(root, first).zone if first and shown else None
         self.load = self._chosen_load()
         declared = _declared(self.load)[0] if self.load else None
         self.runs: list[VectorDatabaseRun] = []
@@ -105,8 +118,8 @@ class _WorkloadReader:
             return None
         times = [
             derived.LoadTimes(
-                _time(load.metadata.local_time("/invocation_start_time")) or layout.leaf_time(load.leaf.name),
-                _time(load.metadata.local_time("/invocation_end_time")),
+                _time(self._moved(load, load.invocation_start)) or _time(self._moved(load, directory_time(load.leaf))),
+                _time(self._end(load)),
             )
             for load in self.loads
         ]
@@ -214,7 +227,7 @@ class _WorkloadReader:
         self.sheet.put("compaction_wanted", *_compaction(load.metadata))
 
     def _lead(self, load: LoadDocuments) -> None:
-        end = load.metadata.local_time("/invocation_end_time")
+        end = self._end(load)
         if isinstance(end, Absence):
             put(self.sheet, "lead_seconds", _recorded(load, "lead_seconds", end))
         elif self.first_run is None:
@@ -223,13 +236,24 @@ class _WorkloadReader:
                 "lead_seconds", Absence(f"runs:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
             )
         else:
-            ended = end.value.replace(microsecond=0)  # the name of the run's leaf, its start, holds whole seconds
+            ended = end.at.replace(microsecond=0)  # the name of the run's leaf, its start, holds whole seconds
             self.sheet.put("lead_seconds", (self.first_run - ended).total_seconds(), end.source)
+
+    def _moved(self, load: LoadDocuments, time: Moment) -> Moment:
+        """A time of a load in the zone of the first run."""
+        return moved(local(time, load.zone), shifts([self.run_zone, load.zone])[1])
+
+    def _end(self, load: LoadDocuments) -> Moment:
+        """The end of a load in the zone of the first run, before which it should lie."""
+        end, own = local(load.invocation_end, load.zone), shifts([self.run_zone, load.zone])[1]
+        if self.first_run is None:
+            return moved(end, own)
+        return moved(end, end_shift(end, own, Instant(self.first_run, Source(self.path)), timedelta()))
 
     # The runs
 
     def _directories(self) -> None:
-        source = Source(clean(f"{self.directory.path}/{layout.RUN}"))
+        source = Source(clean(self.directory.place(layout.RUN)))
         names = [leaf.name for leaf in self.run_leaves if layout.TIMESTAMP.fullmatch(leaf.name)]
         self.sheet.put("run_directory", source.path, source)
         self.sheet.put("run_directories", names, source)
@@ -262,8 +286,8 @@ class _WorkloadReader:
         self.sheet.put("runtimes", sorted(set(known("runtime_asked"))), here)
 
 
-def _time(found: Found[datetime]) -> datetime | None:
-    return found.value if isinstance(found, Reading) else None
+def _time(moment: Moment) -> datetime | None:
+    return moment.at if isinstance(moment, Instant) else None
 
 
 def _declared(load: LoadDocuments) -> tuple[Found[int], list[Claim]]:

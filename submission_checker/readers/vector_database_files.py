@@ -12,6 +12,7 @@ from mlpstorage.results.document import Document, Found, Reading
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived.vector_database import Batch
+from rules.derived.zones import Moment, Zone
 from rules.facts import Absence, Reason
 from rules.facts.vector_database import Claim
 
@@ -20,6 +21,7 @@ from .code_pointer import read_pointer
 from .common import Role
 from .leaf_json import placeholder_of, read_leaf_json
 from .vector_database_logs import LoadLog, RunLog, read_batches, read_load_log, read_run_log, statistics_in
+from .zones import collected, directory_time, leaf_zone, moment
 
 T = TypeVar("T")
 
@@ -64,6 +66,21 @@ class LeafDocuments:
     def json(self, name: str) -> Document:
         """A JSON file of the leaf."""
         return read_leaf_json(self._root, self.leaf, name, layout.VECTOR_DATABASE)
+
+    @cached_property
+    def invocation_start(self) -> Moment:
+        """When the command started, as written."""
+        return moment(self.metadata.stated_time("/invocation_start_time"))
+
+    @cached_property
+    def invocation_end(self) -> Moment:
+        """When the command ended, as written."""
+        return moment(self.metadata.stated_time("/invocation_end_time"))
+
+    @cached_property
+    def zone(self) -> Zone | None:
+        """The zone of the leaf's times."""
+        return leaf_zone(self.metadata, (self.invocation_start, directory_time(self.leaf)), collected(self.metadata))
 
     @cached_property
     def log(self) -> Found[str]:

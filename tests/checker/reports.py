@@ -18,6 +18,8 @@ HOSTILE = (
     "@everyone",
     "::error::injected",
     "%0A::warning::injected",
+    "##[add-mask]e",
+    "a ##[stop-commands]abcdefgh",
     "\n::notice::injected",
     "\x1b[2J\x9b31m",
     "\u202egnp.exe\u2028",

@@ -166,6 +166,39 @@ def test_submitters_are_filtered(
     assert json_of(capsys, spoilt.root, *options)[1]["summary"]["submitters"] == submitters
 
 
+@pytest.mark.parametrize(
+    ("line", "submitters", "rules_found"),
+    [
+        ("TREE --submitter acme globex", 2, {"4.3.2", "4.6.2"}),
+        ("TREE --submitter acme globex --jobs 1", 2, {"4.3.2", "4.6.2"}),
+        ("--submitter acme TREE", 1, {"4.3.2"}),
+        ("--submitter acme --jobs 1 TREE", 1, {"4.3.2"}),
+        ("--submitter acme globex TREE", 2, {"4.3.2", "4.6.2"}),
+        ("--submitter acme TREE --submitter globex", 2, {"4.3.2", "4.6.2"}),
+        ("--submitter=acme TREE --submitter=globex", 2, {"4.3.2", "4.6.2"}),
+        ("--submitter acme -- TREE", 1, {"4.3.2"}),
+        ("--select 4.3.2 TREE", 2, {"4.3.2"}),
+        ("TREE --select 4.3.2 4.6.2", 2, {"4.3.2", "4.6.2"}),
+        ("TREE --select 4.3 4.6 --ignore 4.3.2 4.6.1", 2, {"4.6.2"}),
+    ],
+)
+def test_options_take_several_values_and_leave_the_tree_its_own(
+    spoilt: Tree, line: str, submitters: int, rules_found: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [spoilt.root if word == "TREE" else word for word in ("--format json " + line).split()]
+    report = json.loads(run(capsys, *words)[1])
+    assert report["summary"]["submitters"] == submitters
+    assert {f["rule"] for f in report["findings"] if f["rule"] in ("4.3.2", "4.6.2")} == rules_found
+
+
+@pytest.mark.parametrize("line", ["", "--submitter acme", "--deep"])
+def test_a_tree_must_be_named(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(line.split())
+    assert exit_.value.code == 2
+    assert "RESULTS_DIR is required" in capsys.readouterr().err
+
+
 def test_an_unknown_submitter_is_answered_with_the_known_ones(spoilt: Tree, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, spoilt.root, "--submitter", "nosuch")
     assert code == 2
@@ -233,7 +266,7 @@ def test_a_closed_standard_output_is_an_error_of_the_caller(clean: Tree) -> None
     done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (
         2,
-        "submission-checker: the standard output is closed: give --output FILE\n",
+        "submission-checker: the standard output is closed: redirect it to a file\n",
     )
 
 
@@ -243,6 +276,32 @@ def test_an_empty_path_is_not_passed_over(capsys: pytest.CaptureFixture[str], cl
         main([str(clean.root), option, ""])
     assert exit_.value.code == 2
     assert f"argument {option}: it is empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--source-repo", "no/such"], "there is no such directory"),
+        (["--source-repo", "."], "not a git repository"),
+    ],
+)
+def test_a_source_repository_that_is_none_is_no_reference(
+    clean: Tree, options: list[str], words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(clean.root)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(clean.root.parent))
+    monkeypatch.setenv("LC_ALL", "C")
+    code, out, err = run(capsys, clean.root, *options)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"submission-checker: {' '.join(options)}: ")
+    assert words in err
+
+
+def test_a_source_repository_without_git_is_no_reference(
+    clean: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run(capsys, clean.root, "--source-repo", tmp_path)[0] == 2
 
 
 @pytest.mark.parametrize("jobs", ["0", "-1", "many"])
@@ -263,7 +322,52 @@ def test_the_report_goes_to_a_file_outside_the_tree_only(
     assert code == 2
     assert "inside the tree" in err
     assert not inside.exists()
-    assert run(capsys, spoilt.root, "--output", tmp_path / "no" / "such" / "place")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--output", "{tmp}/no/such/place"], "there is no directory"),
+        (["--output", "{tmp}/mine/place"], "there is no directory"),
+        (["--output", "{tmp}"], "Is a directory"),
+        (["--write-waivers", "{tmp}/no/such/place"], "there is no directory"),
+        (["--write-waivers", "{tmp}/mine"], "File exists"),
+        (["--write-waivers", "{tmp}/link"], "File exists"),
+        (["--write-waivers", "{tree}/closed/w.yaml"], "inside the tree"),
+        (["--waivers", "{tmp}/mine", "--output", "{tmp}/link"], "is the file of --waivers"),
+        (["--write-waivers", "{tmp}/draft", "--output", "{tmp}/x/../draft"], "is the file of --write-waivers"),
+        (["--waivers", "{tmp}/mine", "--write-waivers", "{tmp}/mine"], "File exists"),
+    ],
+)
+def test_a_place_that_cannot_be_written_to_is_told_before_the_work(
+    spoilt: Tree, tmp_path: Path, options: list[str], said: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    (tmp_path / "mine").write_text("waivers: []\n")
+    (tmp_path / "link").symlink_to(tmp_path / "mine")
+    (tmp_path / "x").mkdir()
+
+    def worked(*arguments: object) -> None:
+        pytest.fail("the tree was checked")
+
+    monkeypatch.setattr("submission_checker.cli.check", worked)
+    words = [option.format(tmp=tmp_path, tree=spoilt.root) for option in options]
+    code, _, err = run(capsys, spoilt.root, *words)
+    assert (code, said in err) == (2, True), err
+    assert (tmp_path / "mine").read_text() == "waivers: []\n"
+    assert not (tmp_path / "draft").exists()
+
+
+@pytest.mark.parametrize("below", [".", "20260701_100000"])
+def test_a_report_may_lie_beside_a_lone_directory_and_not_in_it(
+    spoilt: Tree, tmp_path: Path, below: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lone = (tmp_path / "alone" / "llama3-8b" / below).resolve()
+    lone.parent.mkdir(parents=True)
+    (spoilt.workload / below).rename(lone)
+    assert run(capsys, lone, "--output", lone.parent / "report.txt")[0] == 1
+    code, _, err = run(capsys, lone, "--output", lone / "report.txt")
+    assert (code, "lies inside" in err) == (2, True)
 
 
 def test_json_keeps_the_contract(spoilt: Tree, capsys: pytest.CaptureFixture[str]) -> None:

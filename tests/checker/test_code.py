@@ -18,12 +18,16 @@ from mlpstorage.results import manifest
 from mlpstorage.results.code_hash import tree_hash, walk
 from mlpstorage.results.roots.local import LocalRoot
 from rules import Finding
+from submission_checker.cli import main
+from submission_checker.report import Waived, finding_json, place_of
 from submission_checker.scan import Options, check
+from submission_checker.validation import validate
 
 OWN = ("CHECK-", "PROV-", "EDN-", "RPT-", "2.1.6")
 LEAF = "closed/{}/results/fast-1/checkpointing/llama3-8b/20260701_100000"
 DLIO = "e1919d7b6ccffbe15143cd616517da9e5d7b26a7"
 CLASS_8B = "68df04b7240e3fb0"
+LARGE_FILE = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 44\n"
 
 
 def findings(top: Path, edition: str = "3.0", **options: Any) -> list[Finding]:
@@ -97,6 +101,13 @@ def layout1(tmp_path: Path) -> Path:
     (tmp_path / "closed/acme/.mlps-image-pool").unlink()
     shutil.rmtree(tmp_path / "code-images")
     return tmp_path
+
+
+def test_code_in_another_case_is_judged_and_told_once(layout1: Path) -> None:
+    (layout1 / "closed/acme/code").rename(layout1 / "closed/acme/Code")
+    assert short(findings(layout1)) == [("CHECK-04", "info", ".")]
+    (told,) = (f for f in check(layout1, Options()).findings if f.rule == "2.1.5")
+    assert (told.path, told.remedy) == ("closed/acme/Code", "Rename it to code.")
 
 
 @pytest.mark.parametrize("edition", ["3.0-as-published", "3.0", "4.0-draft"])
@@ -187,11 +198,56 @@ def test_a_pointer_that_leads_nowhere_is_one_error(layout3: Path, name: str) -> 
     assert "\x1b" not in found[0].message
 
 
-def test_white_space_and_a_placeholder_are_no_findings(layout3: Path) -> None:
+@pytest.mark.parametrize("name", [name for name in POINTERS if name != "another image of the same name"])
+@pytest.mark.parametrize("form", ["layout3", "layout2"])
+def test_the_image_of_a_pointer_that_names_nothing_is_no_orphan(
+    form: str, name: str, request: pytest.FixtureRequest
+) -> None:
+    top: Path = request.getfixturevalue(form)
+    for organisation in ("acme", "globex"):
+        POINTERS[name](top / LEAF.format(organisation) / ".mlps-code-image")
+    assert short(findings(top)) == [("CHECK-01", "error", LEAF.format(each)) for each in ("acme", "globex")]
+
+
+def test_white_space_around_a_pointer_is_no_finding(layout3: Path) -> None:
     (layout3 / LEAF.format("acme") / ".mlps-code-image").write_text(f"md5-tree-v2:{IMAGE}\n")
     assert findings(layout3) == []
-    (layout3 / LEAF.format("acme") / ".mlps-code-image").write_text("PRUNED BY STAFF\n")
-    assert findings(layout3) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "severity", "status", "words"),
+    [
+        ("PRUNED BY STAFF\n", "info", "READY", "its content was replaced by 'PRUNED BY STAFF'"),
+        (LARGE_FILE, "warning", "UNDECIDED", "it is a Git LFS pointer, not the file itself"),
+    ],
+    ids=["pruned", "LFS"],
+)
+@pytest.mark.parametrize("edition", ["3.0", "4.0-draft"])
+def test_a_pointer_without_its_content_is_told_for_each_leaf(
+    layout2: Path, edition: str, content: str, severity: str, status: str, words: str
+) -> None:
+    pointers = [f"{LEAF.format(organisation)}/.mlps-code-image" for organisation in ("acme", "globex")]
+    stamp(layout2 / LEAF.format("acme"), tool__code_image="md5-tree-v2:" + "0" * 32)
+    for pointer in pointers:
+        (layout2 / pointer).write_text(content)
+    found = findings(layout2, edition)
+    assert short(found) == [("CHECK-01", severity, pointer) for pointer in pointers]
+    assert all(words in finding.message for finding in found)
+    assert found[0].opens == (("PROV-01",) if edition == "4.0-draft" else ())
+    assert statuses(layout2)["closed/acme"] == status
+
+
+@pytest.mark.parametrize(("content", "severity"), [("PRUNED BY STAFF\n", "info"), (LARGE_FILE, "warning")])
+def test_a_pruned_pointer_of_a_training_run_is_told_once(tmp_path: Path, content: str, severity: str) -> None:
+    """Rule 3.6.1 compares what it names."""
+    tree = TrainingTree(tmp_path).build()
+    for run in tree.runs:
+        run.edit("metadata", {"/args/_validated_pool_hash": IMAGE})
+        point(tmp_path, run.path)
+    before = {finding.fingerprint for finding in check(tmp_path, Options()).findings}
+    (tree.runs[0].path / ".mlps-code-image").write_text(content)
+    new = [f for f in check(tmp_path, Options()).findings if f.fingerprint not in before]
+    assert [(f.rule, f.severity) for f in new] == [("CHECK-01", severity)]
 
 
 # CHECK-02.
@@ -340,6 +396,91 @@ def test_an_image_that_fails_alone_is_an_error(stripped: Path) -> None:
     (image / "CLAUDE.md").write_text("c")
     (other,) = (stripped / "globex").glob("code-*")
     assert weighty(stripped) == [("CHECK-02", "error", f"globex/{other.name}")]
+
+
+PARTS = ["closed/acme", "closed/acme/results/fast-1/checkpointing/llama3-8b"]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_changed_images_are_errors_in_a_part_as_in_the_whole(layout2: Path, part: str) -> None:
+    leaf = layout2 / LEAF.format("acme")
+    _, digest = image_in(layout2 / "acme", {"mlpstorage_py/main.py": "second", "CLAUDE.md": "c"})
+    name_image(shutil.copytree(leaf, leaf.with_name("20260701_120000")), digest)
+    for image in (layout2 / "acme").glob("code-*"):
+        (image / "CLAUDE.md").unlink()
+    (changed,) = {f.severity.value for f in findings(layout2) if f.rule == "CHECK-02"}
+    assert changed == "error", "the other organisation's image is sound"
+    errors = [("CHECK-02", "error", f"acme/{image.name}") for image in sorted((layout2 / "acme").glob("code-*"))]
+    assert weighty(layout2 / part) == errors
+    assert weighty(layout2, submitters=("acme",)) == errors
+    assert weighty(layout2, submitters=("globex",)) == []
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_what_was_stripped_from_all_images_is_a_warning_in_a_part_with_one(
+    stripped: Path, repository: tuple[Path, str], part: str
+) -> None:
+    assert weighty(stripped / part) == [("CHECK-02", "warning", ".")]
+    assert [f.severity for f in findings(stripped / part, source_repo=str(repository[0]))] == ["info"]
+
+
+def statuses(top: Path, waive: Callable[[Finding], bool] = lambda finding: False, **options: Any) -> dict[str, str]:
+    """Status of each submission, by division and organisation."""
+    report = check(top, Options(**options))
+    report.waived = {(f.fingerprint, f.path): Waived("a ruling", "") for f in report.findings if waive(f)}
+    return {f"{one.division}/{one.submitter}": one.status.value for one in validate(report).submissions}
+
+
+def test_a_changed_image_holds_up_the_organisation_whose_pool_it_lies_in(layout2: Path) -> None:
+    ready = {"closed/acme": "READY", "closed/globex": "READY"}
+    assert statuses(layout2) == ready
+    (image,) = (layout2 / "acme").glob("code-*")
+    (image / "more.py").write_text("")
+    held = {"closed/acme": "NOT READY", "closed/globex": "READY"}
+    assert statuses(layout2) == held
+    assert statuses(layout2, submitters=("globex",)) == {"closed/globex": "READY"}
+    assert statuses(layout2, lambda finding: finding.rule == "CHECK-02") == ready
+    (found,) = [f for f in findings(layout2) if f.severity == "error"]
+    assert finding_json(found)["submitter"] == "acme"
+    shutil.copytree(image, image.with_name("code-00000000"))  # that no leaf points to
+    shutil.rmtree(image)
+    assert statuses(layout2) == held
+
+
+def test_a_changed_image_that_is_known_holds_up_and_is_not_cleared_by_a_part(
+    layout2: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    image, _ = image_in(layout2 / "acme", {"main.py": "never run"})
+    (image / "more.py").write_text("")
+    earlier = tmp_path_factory.mktemp("earlier") / "report.json"
+    main([str(layout2), "--format", "json", "--output", str(earlier)])
+    main([str(layout2), "--format", "json", "--since", str(earlier)])
+    report = json.loads(capsys.readouterr().out)
+    assert report["findings"] == []
+    assert {one["submitter"]: one["status"] for one in report["submissions"]} == {
+        "acme": "NOT READY",
+        "globex": "READY",
+    }
+    main([str(layout2), "--format", "json", "--since", str(earlier), "--submitter", "acme"])
+    report = json.loads(capsys.readouterr().out)
+    assert report["since"]["cleared"] == [], "an image that no leaf names was not looked at"
+
+
+def test_an_unmarked_pool_holds_up_the_organisation_whose_it_is(layout2: Path) -> None:
+    (layout2 / "acme/.mlps-image-pool").unlink()
+    assert statuses(layout2) == {"closed/acme": "NOT READY", "closed/globex": "READY"}
+
+
+def test_a_changed_image_of_the_common_pool_holds_up_the_workloads_that_point_to_it(layout3: Path) -> None:
+    image, digest = image_in(layout3 / "code-images", {"main.py": "of globex"})
+    name_image(layout3 / LEAF.format("globex"), digest)
+    (image / "more.py").write_text("")
+    assert statuses(layout3) == {"closed/acme": "READY", "closed/globex": "NOT READY"}
+    report = validate(check(layout3, Options()))
+    held = {unit.place: unit.held_up_by for one in report.submissions for unit in one.units if unit.held_up_by}
+    assert held == {place_of(LEAF.format("globex")): [f"code-images/{image.name}"]}
+    (found,) = findings(layout3)
+    assert finding_json(found)["submitter"] == ""
 
 
 # CHECK-03 and CHECK-04.
@@ -513,6 +654,10 @@ def test_the_rollup_table_agrees_with_the_tables_below(layout3: Path) -> None:
     ):
         rollup.write_text(json.dumps(content))
         assert weighty(layout3, "4.0-draft") == expected, content
+    rollup.write_text(LARGE_FILE)
+    assert weighty(layout3, "4.0-draft") == [("RPT-01", "warning", "closed/acme/results/results.json")]
+    rollup.write_text("PRUNED BY STAFF\n")
+    assert weighty(layout3, "4.0-draft") == []
     assert weighty(layout3, "3.0") == []
 
 

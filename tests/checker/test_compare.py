@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import kv_cache_trees
 import pytest
 from trees import LeafDir, Tree, cases_directory, pair
 
@@ -333,11 +334,46 @@ def test_what_cannot_be_compared_is_a_usage_error(
     assert capsys.readouterr().err.startswith("submission-checker: ")
 
 
-def test_nothing_is_written_into_a_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "place", ["{leaf}", "{leaf}/..", "{tree}/closed", "{tree}", "{tree}/none", "{out}/none", "{out}"]
+)
+def test_what_is_written_goes_to_a_directory_outside_the_runs_and_their_tree(tmp_path: Path, place: str) -> None:
     leaves = runs(tmp_path, 10.0, 12.0, 30.0)
+    (tmp_path / "out").mkdir()
     words = [str(leaf.path) for leaf in leaves]
-    assert main(["compare", *words, "--output", str(leaves[0].path / "out.txt")]) == 2
-    assert not (leaves[0].path / "out.txt").exists()
+    output = Path(place.format(leaf=leaves[0].path, tree=tmp_path / "tree", out=tmp_path / "out")) / "out.txt"
+    written = place == "{out}"
+    assert main(["compare", *words, "--output", str(output)]) == (1 if written else 2)
+    assert output.exists() == written
+
+
+def test_a_report_may_lie_beside_lone_runs_and_not_in_them(tmp_path: Path) -> None:
+    words = [str(leaf.path.rename(tmp_path / leaf.path.name)) for leaf in runs(tmp_path / "runs", 10.0, 12.0, 30.0)]
+    assert main(["compare", *words, "--output", str(tmp_path / "out.txt")]) == 1
+    assert main(["compare", *words, "--output", f"{words[0]}/out.txt"]) == 2
+
+
+def test_names_give_no_runner_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hostile = "##[add-mask]e"
+    leaves = runs(tmp_path, 10.0, 12.0, 30.0)
+    leaves[2].edit("metadata", {"/args/systemname": hostile})
+    for style in ("text", "html", "json"):
+        main(["compare", *(str(leaf.path) for leaf in leaves), "--format", style])
+        out = capsys.readouterr().out
+        assert "add-mask" in out
+        assert "##[" not in out
+    assert hostile in json.loads(out)["undeclared"]["args.systemname"]
+
+
+@pytest.mark.parametrize(
+    ("failures", "complete"),
+    [({}, True), ({"3": []}, True), ({"3": [{"trial": 0, "exit_code": 137}]}, False), ([1], False)],
+)
+def test_kv_cache_trials_that_failed_are_no_complete_run(tmp_path: Path, failures: object, complete: bool) -> None:
+    _, leaf = kv_cache_trees.legal(tmp_path)
+    leaf.edit(leaf.summary, {"/trial_failures": failures})
+    (data,) = read_subject(str(leaf.path), "base0").leaves
+    assert any("trial_failures" in text for text in data.missing) is not complete
 
 
 def test_a_warm_up_run_is_no_repeat() -> None:

@@ -224,7 +224,41 @@ def test_a_block_without_its_times_is_an_absence(leaf: Path, value: object) -> N
 
 def test_no_steps_at_all_are_no_utilisation(leaf: Path) -> None:
     edit_rank(leaf, "3_output.json", {("1", "compute", "block1"): [], ("1", "proc", "block1"): []})
-    assert told(leaf) == [("warning", "rank_means"), ("warning", "ranks")]
+    assert told(leaf) == [("warning", "rank_means"), ("warning", "rank_steps"), ("warning", "ranks")]
+
+
+COUNTED: dict[str, tuple[Callable[[Path], None], str, str]] = {
+    "all ranks left out the same": (
+        lambda leaf: write_ranks(leaf, RANKS, 100, AU),
+        "rank_steps",
+        "every rank makes 500 steps in an epoch; recorded: fewest 100 (rank 0, epoch 1); most 100 (rank 0, epoch 1)",
+    ),
+    "one rank recorded two steps": (
+        lambda leaf: write_rank(leaf, 7, 2, AU),
+        "rank_steps",
+        "every rank makes 500 steps in an epoch; recorded: fewest 2 (rank 7, epoch 1); most 500 (rank 0, epoch 1)",
+    ),
+    "one rank recorded more": (
+        lambda leaf: write_rank(leaf, 7, 502, AU),
+        "rank_steps",
+        "every rank makes 500 steps in an epoch; recorded: fewest 500 (rank 0, epoch 1); most 502 (rank 7, epoch 1)",
+    ),
+    "an epoch more than were run": (
+        lambda leaf: write_rank(leaf, 7, STEPS, [*AU, 95.0]),
+        "rank_epochs",
+        "a rank recorded epoch 6, and 5 epochs were run",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.parametrize("edition", ["3.0-as-published", "3.0", "4.0-draft"])
+def test_steps_and_epochs_are_counted_though_utilisation_agrees(leaf: Path, edition: str, name: str) -> None:
+    spoil, clause, words = COUNTED[name]
+    spoil(leaf)
+    told = [f for f in check(leaf, Options(edition, deep=True)).findings if f.rule == "3.3.2"]
+    assert [(f.clause, f.severity) for f in told] == [(clause, "warning")]
+    assert words in told[0].message
 
 
 @pytest.mark.parametrize("ranks", [0, -1, 10**15, 2**63 - 1, "sixteen"])
@@ -335,7 +369,9 @@ def test_a_waiver_for_what_only_deep_finds_is_not_called_unused_without_it(
 
 def test_the_clauses_that_are_left_to_deep_are_those_of_the_remark() -> None:
     for edition in ("3.0-as-published", "3.0", "4.0-draft"):
-        assert deep_clauses(edition) == {("3.3.2", "ranks"), ("3.3.2", "rank_means")}
+        assert deep_clauses(edition) == {
+            ("3.3.2", clause) for clause in ("ranks", "rank_means", "rank_steps", "rank_epochs")
+        }
 
 
 NAMES = (

@@ -156,3 +156,19 @@ def test_nothing_of_the_working_directory_is_run(subset: Tree, monkeypatch: pyte
 def test_the_run_time_tool_does_not_import_the_checker() -> None:
     code = "import mlpstorage.rules_cmd, sys; sys.exit('submission_checker' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("shell", "code", "said"),
+    [
+        ('exec "$@" >&-', 2, "submission-checker: the standard output is closed: redirect it to a file\n"),
+        ('exec "$@" >/dev/full', 2, "submission-checker: the standard output: No space left on device\n"),
+        ('set -o pipefail; "$@" | true', 0, ""),
+    ],
+)
+def test_a_standard_output_that_takes_nothing_is_no_fault_of_the_checker(
+    subset: Tree, shell: str, code: int, said: str
+) -> None:
+    command = [sys.executable, "-m", "submission_checker", "effect", OLD, NEW, str(subset.root)]
+    done = subprocess.run(["bash", "-c", shell, "bash", *command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, said)

@@ -19,10 +19,10 @@ from reports import HOSTILE, WORKLOAD, finding, hostile, mixed, report_of, writt
 from trees import DELETE, combined
 
 import rules
-from rules import Severity
+from rules import Outcome, Severity
 from submission_checker.cli import main
 from submission_checker.formats import FORMATS
-from submission_checker.report import CheckReport, Place, Since, Waived, as_json, grouped
+from submission_checker.report import CheckReport, Place, Since, Waived, as_json, finding_json, grouped
 from submission_checker.validation import State, validate
 
 PEOPLE = [name for name in FORMATS if name not in ("json", "jsonl", "sarif")]
@@ -36,6 +36,7 @@ def test_no_control_character_and_no_command_gets_through(name: str) -> None:
     harmful = {char for char in text if char not in "\r\n" and (ord(char) < 32 or 127 <= ord(char) < 160)}
     assert harmful == set()
     assert not set("\u202e\u2028\ufeff") & set(text)
+    assert "##[" not in text
     commands = [line for line in text.splitlines() if line.lstrip().startswith("::")]
     if name == "github":
         assert len(commands) == 1 + 1 + len([text for text in HOSTILE if text.strip()])  # grouped, a fault, not checked
@@ -216,6 +217,45 @@ def test_junit_tells_outcomes_apart() -> None:
     assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (6, 1, 1, 2)
     assert [case.is_passed for case in suites["closed > globex > slow-1 > checkpointing/llama3-8b"]][:2] == [True, True]
     assert suites["not checked"].errors == 1
+
+
+def case_of(report: CheckReport, rule: str) -> junitparser.TestCase:
+    place = "closed > acme > fast-1 > checkpointing/llama3-8b"
+    (found,) = (
+        case for suite in suites_of(report) if suite.name == place for case in suite if case.name.split()[0] == rule
+    )
+    return found
+
+
+PLACE = Place("closed", "acme", "fast-1", "checkpointing/llama3-8b")
+CAUSE = finding(
+    1, rule="2.1.22", name="files", message="there is no metadata", path=f"{WORKLOAD}/20260701_100000",
+    severity=Severity.WARNING, opens=("4.6.1",),
+)  # fmt: skip
+RULED = {(CAUSE.fingerprint, CAUSE.path): Waived("it was lost", "")}
+KNOWN = Since("monday.json", "3.0", known=[finding_json(finding(2, rule="4.6.1"))])
+
+
+@pytest.mark.parametrize(
+    ("state", "changes", "kind", "word"),
+    [
+        (Outcome.PASS, {}, None, None),
+        (Outcome.NOT_APPLICABLE, {}, junitparser.Skipped, "does not apply"),
+        (Outcome.UNDETERMINED, {}, junitparser.Skipped, "could not be decided"),
+        (Outcome.VIOLATION, {}, junitparser.Skipped, "stands at another place"),
+        (Outcome.VIOLATION, {"since": KNOWN}, junitparser.Skipped, "as in the earlier report"),
+        (Outcome.UNDETERMINED, {"open_rules": {PLACE: {"4.6.1"}}}, junitparser.Error, "there is no metadata"),
+        (Outcome.UNDETERMINED, {"open_rules": {PLACE: {"4.6.1"}}, "waived": RULED}, junitparser.Skipped, "it was lost"),
+        (Outcome.UNDETERMINED, {"open_rules": {PLACE: {"4.6.1"}}, "findings": []}, junitparser.Error, "is missing or"),
+        (Outcome.VIOLATION, {"open_rules": {PLACE: {"4.6.1"}}, "since": KNOWN}, junitparser.Error, "no metadata"),
+    ],
+)
+def test_a_rule_without_a_finding_passes_junit_only_where_it_was_decided(
+    state: Outcome, changes: dict[str, Any], kind: type | None, word: str | None
+) -> None:
+    case = case_of(report_of(CAUSE, states={PLACE: {"4.6.1": state}}, **changes), "4.6.1")
+    assert [type(item) for item in case.result] == ([kind] if kind else [])
+    assert all(str(word) in item.message for item in case.result)
 
 
 def test_junit_keeps_to_what_the_strict_reading_allows() -> None:
@@ -529,7 +569,7 @@ def test_a_file_may_stand_before_the_only_format(tree: Path, tmp_path: Path) -> 
         ("--format json --output X --format text --output X", "two reports would go to"),
         ("--format json --output X --output Y", "has no format"),
         ("--format json --output INSIDE", "inside the tree"),
-        ("--format html --output /no/such/place/a.html", "No such file"),
+        ("--format html --output /no/such/place/a.html", "there is no directory /no/such/place"),
     ],
 )
 def test_outputs_that_cannot_be(

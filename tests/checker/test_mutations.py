@@ -53,13 +53,23 @@ def both(*spoils: Spoil) -> Spoil:
     return spoil
 
 
+def replace(path: Path, *words: str) -> None:
+    """Write other words into a file, in pairs of old and new."""
+    text = path.read_text()
+    for old, new in zip(words[::2], words[1::2], strict=True):
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+
+
 def rename_workload(tree: Tree, name: str) -> None:
     tree.workload.rename(tree.workload.parent / name)
 
 
 def on_object(folder: str) -> Spoil:
-    """The first leaf says that it used the object API, with this checkpoint folder."""
-    return edit("metadata", {"/args/data_access_protocol": "object", "/args/checkpoint_folder": folder})
+    """The leaves used the object API, with this checkpoint folder."""
+    asked = edit("metadata", {"/args/data_access_protocol": "object", "/args/checkpoint_folder": folder})
+    return both(override("storage.storage_type", "s3"), asked)
 
 
 def clients(hosts: int) -> Spoil:
@@ -102,6 +112,23 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
         on_all(lambda leaf: (leaf.path / "fs_separation.json").unlink()),
         [("4.4.2", "warning")],
     ),
+    "evidence of another run": (
+        edit("fs", {"/version": 7, "/results_path": "/other", "/probed_at": "2020-07-01T10:00:00Z"}),
+        [("4.4.2", "warning")],
+    ),
+    "evidence of other checkpoints": (edit("fs", {"/data_or_chkpt_path": "/elsewhere"}), [("4.4.2", "warning")]),
+    "whole evidence of this run": (
+        edit(
+            "fs",
+            {
+                "/data_or_chkpt_path": "/mnt/pfs/ckpt/",
+                "/results_path": "/home/bench/results",
+                "/probed_at": "2026-07-01T16:00:02Z",
+            },
+        ),
+        [],
+    ),
+    "filesystem gate skipped": (edit("metadata", {"/args/skip_fs_separation_gate": True}), [("4.4.2", "warning")]),
     "12 processes": (
         both(edit("metadata", {"/args/num_processes": 12}), edit("summary", {"/num_accelerators": 12})),
         [("4.6.1", "error")],
@@ -140,6 +167,24 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
         edit("config", {"/workload/checkpoint/checkpoint_folder": "/mnt/other/llama3-8b"}),
         [("4.6.3", "warning")],
     ),
+    "overrides of another model": (
+        on_all(lambda leaf: replace(leaf.path / "dlio_config/overrides.yaml", "=llama3_8b", "=llama3_70b")),
+        [("4.6.3", "warning")],
+    ),
+    "a command of another model and count": (
+        on_all(lambda leaf: replace(leaf.metadata, "mpirun -n 8 ", "mpirun -n 64 ", "=llama3_8b", "=llama3_70b")),
+        [("4.6.3", "warning")] * 2,
+    ),
+    "a command that starts two programs": (
+        on_all(lambda leaf: replace(leaf.metadata, "mpirun -n 8 ", "mpirun -n 4 dlio_benchmark : -n 4 ")),
+        [],
+    ),
+    "a command of another launcher": (
+        on_all(lambda leaf: replace(leaf.metadata, "mpirun -n 8 ", "srun -n 2 -c 4 ")),
+        [],
+    ),
+    "memory measured twice": (edit("summary", {"/host_memory_GB": [503.0]}), [("4.3.1", "warning")]),
+    "memory of other hosts": (edit("summary", {"/host_memory_GB": [503.0, 0.0], "/num_hosts": 2}), []),
     "5 writes": (edit_one(0, "metadata", {"/args/num_checkpoints_write": 5}), [("4.7.1", "error")] * 2),
     "a write not carried out": (edit_one(0, "stats", {"/1/save_ckpt10": DELETE}), [("4.7.1", "error")]),
     "a write not finished": (edit_one(0, "stats", {"/1/save_ckpt10/end": DELETE}), [("4.7.1", "error")]),
@@ -173,7 +218,24 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
     "capability no truth value": (describe(multi_host="yes"), [("4.7.4", "error")]),
     "other division recorded": (edit("metadata", {"/args/mode": "open"}), [("X4.1", "error")]),
     "other verdict recorded": (edit("metadata", {"/verification": "Close"}), [("X4.1", "error")]),
+    "refused by its own gate": (
+        edit("metadata", {"/verification": "INVALID", "/args/allow_invalid_params": True}),
+        [("X4.1", "warning")],
+    ),
+    "invalid parameters let through": (edit("metadata", {"/args/allow_invalid_params": True}), [("X4.1", "warning")]),
     "other model's directory": (lambda tree: rename_workload(tree, "llama3-70b"), [("X4.2", "error")]),
+    "a storage of the object API in a run of the file API": (
+        override("storage.storage_type", "s3"),
+        [("X4.3", "warning")],
+    ),
+    "a storage of the file API in a run of the object API": (
+        both(on_object("s3://bucket/run"), override("storage.storage_type", "local_fs")),
+        [("X4.3", "warning")],
+    ),
+    "no storage in a run of the object API": (
+        both(on_object("s3://bucket/run"), edit("config", {"/workload/storage": DELETE})),
+        [("4.6.3", "warning"), ("X4.3", "warning")],
+    ),
     "no model's directory": (lambda tree: rename_workload(tree, "llama3-8b_b200"), [("2.1.21", "error")]),
 }
 

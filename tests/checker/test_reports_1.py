@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -573,6 +573,61 @@ def test_47_a_name_in_another_case_is_one_finding_with_the_right_name(tmp_path: 
     vectors.directory.rename(vectors.directory.with_name("diskann"))
     finding = only(vectors.root, "5.6.3")
     has(finding.message, "diskann", "DISKANN")
+
+
+LEGAL: dict[str, Callable[[Path], object]] = {
+    "checkpointing": pair,
+    "training": lambda root: TrainingTree(root).build(),
+    "vector_database": complete,
+    "kv_cache": legal,
+}
+RENAMED = [
+    ("checkpointing", "*/*/results", "Results", "2.1.5"),
+    ("checkpointing", "*/*/systems", "SYSTEMS", "2.1.5"),
+    ("training", "*/*/results", "RESULTS", "2.1.5"),
+    ("training", "*/*/results/*/*/*/run", "Run", "2.1.12"),
+    ("training", "*/*/results/*/*/*/datagen", "DataGen", "2.1.12"),
+    ("training", "*/*/results/*/*/*/datasize", "Datasize", "2.1.12"),
+    ("vector_database", "*/*/systems", "Systems", "2.1.5"),
+    ("vector_database", "*/*/results/*/*/*/*/run", "Run", "2.1.27"),
+    ("vector_database", "*/*/results/*/*/*/*/datagen", "DATAGEN", "2.1.27"),
+    ("kv_cache", "*/*/systems", "Systems", "2.1.5"),
+    ("kv_cache", "*/*/results/*/*/*/run", "RUN", "X6.4"),
+]
+
+
+@pytest.mark.parametrize(("family", "pattern", "name", "rule"), RENAMED)
+def test_47_a_directory_of_the_layout_in_another_case_is_one_finding_and_its_content_is_judged(
+    tmp_path: Path, family: str, pattern: str, name: str, rule: str
+) -> None:
+    LEGAL[family](tmp_path)
+    before = {(f.rule, f.clause, f.message) for f in findings(tmp_path)}
+    (directory,) = tmp_path.glob(pattern)
+    directory.rename(directory.with_name(name))
+    after = {(f.rule, f.clause, f.message): f for f in findings(tmp_path)}
+    assert before - after.keys() == set()
+    (told,) = (f for key, f in after.items() if key not in before)
+    assert (told.rule, told.severity.value) == (rule, "error")
+    assert told.remedy == f"Rename it to {name.lower()}."
+
+
+def test_47_a_name_in_another_case_does_not_stand_in_for_the_right_one(tmp_path: Path) -> None:
+    TrainingTree(tmp_path).build()
+    (runs,) = tmp_path.glob("*/*/results/*/*/*/run")
+    shutil.copytree(next(runs.iterdir()), runs.with_name("Run") / "20260702_100000")
+    (finding,) = findings(tmp_path, "2.1.12")
+    assert finding.remedy == "Remove it."
+    assert findings(tmp_path, "2.1.17") == []
+
+
+def test_47_a_part_of_a_tree_may_lie_under_names_in_another_case(tmp_path: Path) -> None:
+    tree = complete(tmp_path)
+    tree.directory.joinpath("run").rename(tree.directory / "Run")
+    results = tmp_path / "closed/acme/results"
+    results.rename(results.with_name("Results"))
+    (leaf, *_) = sorted(tmp_path.glob("closed/acme/Results/*/*/*/*/Run/*"))
+    assert findings(leaf) == []
+    assert [f.rule for f in findings(leaf.parent.parent) if "taken for" in f.message] == ["2.1.5", "2.1.27"]
 
 
 @pytest.mark.parametrize(("start", "expected"), [("30.500", []), ("30.501", [("4.7.1", "error")])])

@@ -26,7 +26,7 @@ from mlpstorage.results import manifest
 from rules import Finding
 from rules.edition import compile_section, read_section
 from rules.errors import RuleLoadError
-from rules.tables import BOOK
+from rules.loading import BOOK
 from submission_checker.cli import main
 from submission_checker.formats import FORMATS
 from submission_checker.scan import Options, check

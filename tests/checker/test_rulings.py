@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from trees import Tree, combined
+from trees import Tree, combined, pair
 
 from submission_checker.cli import main
 from submission_checker.rulings import NAMES, WaiversError, read_waivers
@@ -220,7 +220,7 @@ def test_the_waivers_of_the_guide_can_be_used(tmp_path: Path) -> None:
         assert f"| {rule} |" in guide
 
 
-@pytest.mark.parametrize(("rule", "near"), [("4.6", "4.6.2"), ("4.6.11", "4.6.1"), ("WAIVER-9", "WAIVER-01")])
+@pytest.mark.parametrize(("rule", "near"), [("4.6", "4.6.2"), ("4.6.11", "4.6.1"), ("CHECK-09", "CHECK-0")])
 def test_a_waiver_of_a_rule_that_does_not_exist_is_refused(
     spoilt: Tree, tmp_path: Path, rule: str, near: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -232,8 +232,74 @@ def test_a_waiver_of_a_rule_that_does_not_exist_is_refused(
 
 
 @pytest.mark.parametrize("rule", sorted(NAMES))
-def test_the_rules_on_waivers_can_be_named(tmp_path: Path, rule: str) -> None:
-    assert len(read_waivers(str(waivers(tmp_path, {"rule": rule})), "3.0", TODAY).waivers) == 1
+def test_what_is_said_of_waivers_cannot_be_waived(tmp_path: Path, rule: str) -> None:
+    with pytest.raises(WaiversError, match="no rule"):
+        read_waivers(str(waivers(tmp_path, {"rule": rule})), "3.0", TODAY)
+
+
+def test_only_what_counts_again_is_said_to(spoilt: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expired = {"until": "2026-01-31", "path": "closed/acme/**"}
+    code, report = check(capsys, spoilt.root, "--waivers", waivers(tmp_path, expired, {}, {"rule": "4.3.2"}))
+    (finding,) = of(report, "WAIVER-01")
+    assert code == 0
+    assert "it ended with 2026-01-31; another waiver holds for what it waived" in finding["message"]
+    assert finding["remedy"] == "Remove it."
+
+
+LEAVES = tuple(f"{WORKLOAD}/{leaf}" for leaf in ("20260701_100000", "20260701_100510"))
+
+
+@pytest.mark.parametrize(
+    ("paths", "wrong", "waived"),
+    [
+        ([], 1, True),
+        ([], 2, True),
+        (LEAVES[:1], 1, True),
+        (LEAVES[:1], 2, False),
+        (LEAVES, 2, True),
+        ([f"{WORKLOAD}/*"], 2, True),
+        (LEAVES[1:], 1, False),
+    ],
+)
+def test_a_waiver_made_for_some_leaves_waives_nothing_that_holds_for_more(
+    tmp_path: Path, paths: list[str], wrong: int, waived: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = pair(tmp_path / "tree")
+    for leaf in tree.leaves[:wrong]:
+        leaf.edit("metadata", {"/args/num_processes": 16})
+    file = waivers(tmp_path, {})
+    file.write_text(
+        file.read_text() + "".join(["    paths:\n", *(f"      - {path}\n" for path in paths)] if paths else [])
+    )
+    code, report = check(capsys, tree.root, "--waivers", file)
+    assert code == (0 if waived else 1)
+    assert {finding["waived"] is not None for finding in of(report, "4.6.1")} == {waived}
+    said = [finding["message"] for finding in of(report, "WAIVER-02")]
+    assert len(said) == (not waived)
+    assert all("holds for" in message and "not among its paths, and counts" in message for message in said)
+
+
+def test_a_draft_is_for_what_was_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree, path = pair(tmp_path / "tree"), tmp_path / "draft.yaml"
+    tree.leaves[0].edit("metadata", {"/args/num_processes": 16})
+    check(capsys, tree.root, "--write-waivers", path)
+    path.write_text(path.read_text().replace("TODO: why this is accepted", "the chairs: yes"))
+    assert check(capsys, tree.root, "--waivers", path)[0] == 0
+    tree.leaves[1].edit("metadata", {"/args/num_processes": 16})
+    code, report = check(capsys, tree.root, "--waivers", path)
+    assert (code, len(of(report, "WAIVER-02"))) == (1, 2)
+
+
+def test_a_draft_waives_findings_at_names_that_end_in_a_blank(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree, path = combined(tmp_path / "tree"), tmp_path / "draft.yaml"
+    results = tree.root / "closed" / "acme" / "results"
+    (results / "fast-1").rename(results / "fast 1 ")
+    assert check(capsys, tree.root, "--write-waivers", path)[0] == 1
+    path.write_text(path.read_text().replace("TODO: why this is accepted", "the chairs: yes"))
+    code, report = check(capsys, tree.root, "--waivers", path)
+    assert (code, report["summary"]["errors"], of(report, "WAIVER-02")) == (0, 0, [])
 
 
 def test_a_file_that_cannot_be_read_is_named_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

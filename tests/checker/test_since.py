@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from test_rulings import check, of, waivers
-from trees import Tree, combined
+from trees import Tree, combined, pair
 
+from mlpstorage.results.roots.local import LocalRoot
 from submission_checker.cli import main
 
 
@@ -66,6 +68,15 @@ def test_a_finding_that_was_waived_and_is_not_now_is_new(
     assert of(report, "4.3.2") == []
 
 
+def test_what_was_wrong_with_a_waiver_is_cleared_by_waivers_alone(
+    tree: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    earlier = save(capsys, tree, tmp_path, "--waivers", waivers(tmp_path, {"rule": "4.6.2"}))
+    assert rules_of(check(capsys, tree.root, "--since", earlier)[1]["since"]["unsettled"]) == ["WAIVER-02"]
+    _, report = check(capsys, tree.root, "--since", earlier, "--waivers", waivers(tmp_path))
+    assert rules_of(report["since"]["cleared"]) == ["WAIVER-02"]
+
+
 def test_a_finding_that_weighs_more_than_before_is_new(
     tree: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -103,9 +114,177 @@ def test_only_what_was_looked_at_can_have_been_cleared(
     assert others["since"]["cleared"] == []
 
 
+PROCESSES = {"/args/num_processes": 16}
+
+
+def pruned(tree: Tree) -> None:
+    for leaf in tree.leaves:
+        leaf.metadata.write_text("PRUNED BY STAFF\n")
+
+
+def linked_elsewhere(tree: Tree) -> None:
+    elsewhere = tree.root.parent / "elsewhere"
+    tree.workload.rename(elsewhere)
+    tree.workload.symlink_to(elsewhere)
+
+
+@pytest.mark.parametrize("lose", [pruned, linked_elsewhere])
+def test_what_cannot_be_decided_any_more_is_not_cleared_and_not_forgotten(
+    lose: Callable[[Tree], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = pair(tmp_path / "tree")
+    tree.leaves[0].edit("metadata", PROCESSES)
+    earlier = save(capsys, tree, tmp_path)
+    before = rules_of(json.loads(earlier.read_text())["findings"])
+    lose(tree)
+    _, report = check(capsys, tree.root, "--since", earlier)
+    assert rules_of(report["since"]["cleared"]) == []
+    assert rules_of(report["since"]["unsettled"]) == before == ["4.6.1"]
+
+    main([str(tree.root), "--since", str(earlier), "--verbose"])
+    text = capsys.readouterr().out
+    assert "Cleared since report.json: 0\n" in text
+    assert "\n  error 4.6.1 " in text.split("Neither found again nor cleared, ")[1]
+    for style in ("markdown", "html"):
+        main([str(tree.root), "--since", str(earlier), "--format", style])
+        assert "neither found again nor cleared" in capsys.readouterr().out.replace("could neither be", "neither")
+
+
+@pytest.mark.parametrize("level", ["", "/20260701_100000", "/20260701_100510"])
+def test_what_cannot_be_listed_any_more_is_not_cleared(
+    level: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = pair(tmp_path / "tree")
+    tree.leaves[0].edit("metadata", PROCESSES)
+    earlier = save(capsys, tree, tmp_path)
+    path, survey = tree.workload.relative_to(tree.root).as_posix() + level, LocalRoot.survey
+
+    def locked(self: LocalRoot, relative: str) -> object:
+        if relative == path:
+            raise PermissionError(13, "Permission denied")
+        return survey(self, relative)
+
+    monkeypatch.setattr(LocalRoot, "survey", locked)  # root may read everything, so a mode alone locks nothing
+    _, report = check(capsys, tree.root, "--since", earlier)
+    assert rules_of(report["since"]["cleared"]) == []
+    assert rules_of(report["since"]["unsettled"]) == ["4.6.1"]
+
+
+def test_where_the_checker_failed_nothing_is_cleared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = pair(tmp_path / "tree")
+    tree.leaves[0].edit("metadata", PROCESSES)
+    earlier = save(capsys, tree, tmp_path)
+
+    def broken(*arguments: object) -> object:
+        raise RuntimeError("spoilt")
+
+    monkeypatch.setattr("submission_checker.scan.read_description", broken)
+    code, report = check(capsys, tree.root, "--since", earlier)
+    assert (code, rules_of(report["since"]["cleared"])) == (3, [])
+    assert rules_of(report["since"]["unsettled"]) == ["4.6.1"]
+
+
+def test_a_finding_that_holds_for_one_more_leaf_is_new(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree = pair(tmp_path / "tree")
+    tree.leaves[0].edit("metadata", PROCESSES)
+    earlier = save(capsys, tree, tmp_path)
+    tree.leaves[1].edit("metadata", PROCESSES)
+    both = tmp_path / "both.json"
+    both.write_text(json.dumps(check(capsys, tree.root)[1]))
+    code, report = check(capsys, tree.root, "--since", earlier)
+    assert (code, rules_of(report["findings"]), report["since"]["cleared"]) == (1, ["4.6.1"], [])
+
+    tree.leaves[0].edit("metadata", {"/args/num_processes": 8})  # one leaf less is neither new nor cleared
+    code, report = check(capsys, tree.root, "--since", both)
+    assert (code, rules_of(report["findings"]), report["since"]["cleared"]) == (0, [], [])
+    assert rules_of(report["since"]["known"]) == ["4.6.1"]
+
+
+def test_findings_of_one_place_that_differ_in_their_wording_are_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = pair(tmp_path / "tree")
+    for leaf, number in zip(tree.leaves, (16, 24), strict=True):
+        leaf.edit("metadata", {"/args/num_processes": number})
+    earlier = save(capsys, tree, tmp_path)
+    tree.leaves[0].edit("metadata", {"/args/num_processes": 8})
+    code, report = check(capsys, tree.root, "--since", earlier)
+    assert (code, rules_of(report["findings"])) == (0, [])
+    assert {"16" in finding["message"] for finding in report["since"]["cleared"]} == {True}
+    assert {"24" in finding["message"] for finding in report["since"]["known"] if finding["rule"] == "4.6.1"} == {True}
+
+
+def test_a_report_that_is_itself_against_an_earlier_one_forgets_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = pair(tmp_path / "tree")
+    tree.leaves[0].edit("metadata", PROCESSES)
+    monday = save(capsys, tree, tmp_path)
+    metadata = tree.leaves[0].metadata.read_text()
+    tuesday, wednesday = tmp_path / "tuesday.json", tmp_path / "wednesday.json"
+    tuesday.write_text(json.dumps(check(capsys, tree.root, "--since", monday)[1]))
+    tree.leaves[0].metadata.write_text("PRUNED BY STAFF\n")
+    wednesday.write_text(json.dumps(check(capsys, tree.root, "--since", tuesday)[1]))
+    tree.leaves[0].metadata.write_text(metadata)
+    for earlier in (tuesday, wednesday):
+        code, report = check(capsys, tree.root, "--since", earlier)
+        assert (code, rules_of(report["findings"]), rules_of(report["since"]["known"])) == (0, [], ["4.6.1"])
+    tree.leaves[0].edit("metadata", {"/args/num_processes": 8})
+    for earlier in (tuesday, wednesday):
+        assert rules_of(check(capsys, tree.root, "--since", earlier)[1]["since"]["cleared"]) == ["4.6.1"]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "now", "less"),
+    [
+        (["--select", "2"], [], "of the rules that are reported now"),
+        (["--select", "2"], ["--select", "2.1"], ""),
+        (["--submitter", "acme"], [], "of some submitters only"),
+        (["--submitter", "acme"], ["--submitter", "acme"], ""),
+        ([], ["--submitter", "acme"], ""),
+    ],
+)
+def test_an_earlier_report_of_less_is_told(
+    tree: Tree, tmp_path: Path, earlier: list[str], now: list[str], less: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = save(capsys, tree, tmp_path, *earlier)
+    remarks = check(capsys, tree.root, *now, "--since", path)[1]["remarks"]
+    assert any("is a report of less" in remark and less in remark for remark in remarks) == bool(less)
+
+
+def test_an_earlier_report_of_a_part_is_told(tree: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "part.json"
+    path.write_text(json.dumps(check(capsys, tree.workload)[1]))
+    assert json.loads(path.read_text())["filters"]["part"] == tree.workload.relative_to(tree.root).as_posix()
+    for place, told in ((tree.root, True), (tree.workload, False), (tree.leaves[0].path, False)):
+        remarks = check(capsys, place, "--since", path)[1]["remarks"]
+        assert any("of a part of the tree only" in remark for remark in remarks) == told
+
+
+FINDING = '{"rule": "4.6.1", "severity": "error", "path": "closed/acme", "message": "m", "fingerprint": "f"%s}'
+REPORT = '{"schema": "mlpstorage-check-report/1", "findings": [%s]%s}'
+
+
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", '{"schema": "other"}', '{"schema": "mlpstorage-check-report/1", "findings": [{"rule": "4.6.1"}]}'],
+    [
+        "",
+        "{",
+        "[]",
+        '{"schema": "other"}',
+        REPORT % ('{"rule": "4.6.1"}', ""),
+        REPORT % (FINDING % ', "clause": []', ""),
+        REPORT % (FINDING % ', "submitter": {}', ""),
+        REPORT % (FINDING % ', "paths": [1]', ""),
+        REPORT % (FINDING % ', "paths": "closed"', ""),
+        REPORT % (FINDING % ', "evidence": [NaN]', ""),
+        REPORT % (FINDING % ', "evidence": [1e999]', ""),
+        REPORT % (FINDING % "", ', "since": []'),
+        REPORT % (FINDING % "", ', "since": {"known": [{}]}'),
+        REPORT % (FINDING % "", ', "since": {"unsettled": {}}'),
+    ],
 )
 def test_a_file_that_is_no_report_stops_the_check(
     tree: Tree, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
@@ -115,3 +294,14 @@ def test_a_file_that_is_no_report_stops_the_check(
     assert main([str(tree.root), "--since", str(path)]) == 2
     assert "--since" in capsys.readouterr().err
     assert main([str(tree.root), "--since", str(tmp_path / "none.json")]) == 2
+
+
+def test_filters_of_another_shape_are_no_fault(tree: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "report.json"
+    for filters in (
+        "[]",
+        '{"rules_left_out": 1, "submitters": "x", "part": [], "deep": 2}',
+        '{"rules_left_out": [[]]}',
+    ):
+        path.write_text(REPORT % (FINDING % "", f', "filters": {filters}'))
+        assert rules_of(check(capsys, tree.root, "--since", path)[1]["since"]["cleared"]) == ["4.6.1"]

@@ -180,6 +180,16 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
     ),
     "the load overlaps the first run": (
         edit_load("metadata", {"/invocation_end_time": "2026-07-21T10:22:40"}), {"5.2.2 error": 1}),
+    "the load was started two zones to the east": (
+        both(edit_load("metadata", {"/invocation_end_time": "2026-07-21T12:20:00", "/utc_offset": "-04:00"}),
+             lambda tree: tree.runs[0].edit("metadata", {"/utc_offset": "-06:00"})),
+        {},
+    ),
+    "a load that only the zones show to overlap the first run": (
+        both(edit_load("metadata", {"/invocation_end_time": "2026-07-21T10:20:00", "/utc_offset": "-08:00"}),
+             lambda tree: tree.runs[0].edit("metadata", {"/utc_offset": "-06:00"})),
+        {"5.2.2 error": 1},
+    ),
     "another index loaded": (
         both(lambda tree: tree.loads[0].replace(LOAD_LOG, "DISKANN", "HNSW"),
              edit_load("metadata", {"/index_type": "HNSW", "/vdb_index": "HNSW"})),

@@ -11,6 +11,7 @@ from test_facts import workload_of
 from trees import DELETE, Tree, combined, pair
 
 from rules.facts import Absence, Reason
+from submission_checker.scan import Options, check
 
 NO_INVOCATION_END = {"/invocation_end_time": DELETE}
 NO_SNAPSHOT = {**NO_INVOCATION_END, "/cluster_snapshots/end": None}
@@ -57,6 +58,110 @@ def test_a_recorded_zone_wins(tmp_path: Path) -> None:
     slow = {"/system_info/collection_timestamp": "2026-07-01T16:14:00Z", "/utc_offset": "-06:00"}
     tree.leaves[0].edit("metadata", {**NO_INVOCATION_END, **slow})
     assert workload_of(tree).gap_seconds == 11.25
+
+
+def stated(offset: str) -> dict[str, Any]:
+    """The zone as our own tool records it."""
+    return {"/utc_offset": offset}
+
+
+def written(day: str, start: str, end: str, zone: str) -> dict[str, Any]:
+    """Invocation times that carry their zone."""
+    return {"/invocation_start_time": f"{day}T{start}{zone}", "/invocation_end_time": f"{day}T{end}{zone}"}
+
+
+NO_STAMPS = {"/system_info": None, "/cluster_snapshots": None}
+SUMMER = "2026-07-01"
+Side = tuple[str, int, dict[str, Any]]
+"""Name of a leaf, the offset from UTC by its collected stamps, and changes of its metadata."""
+ZONES: dict[str, tuple[Side, Side, float]] = {
+    "recorded": (("20260701_100000", -6, stated("-06:00")), ("20260701_120510", -4, stated("-04:00")), 9.75),
+    "recorded, without stamps": (
+        ("20260701_100000", -6, {**stated("-06:00"), **NO_STAMPS}),
+        ("20260701_153510", -1, {**stated("-00:30"), **NO_STAMPS}),
+        9.75,
+    ),
+    "shown by the stamps": (("20260701_100000", -6, {}), ("20260701_120510", -4, {}), 9.75),
+    "only one is known": (("20260701_100000", -6, {}), ("20260701_100510", -4, NO_STAMPS), 9.75),
+    "written with the times": (
+        ("20260701_100000", -6, written(SUMMER, "10:00:00.25", "10:05:00.5", "-06:00")),
+        ("20260701_120510", -4, {**written(SUMMER, "12:05:10.25", "12:10:10.5", "-04:00"), **NO_STAMPS}),
+        9.75,
+    ),
+    "written as UTC": (
+        ("20260701_100000", -6, written(SUMMER, "16:00:00.25", "16:05:00.5", "Z")),
+        ("20260701_100510", -6, {}),
+        9.75,
+    ),
+    "a long collection of the read invocation": (
+        ("20260701_100000", -6, {}),
+        ("20260701_100510", -6, {"/system_info/collection_timestamp": "2026-07-01T16:14:50Z"}),
+        9.75,
+    ),
+    "a collector whose clock was never set": (
+        ("20260701_100000", -6, {}),
+        ("20260701_100510", -6, {"/system_info/collection_timestamp": "1970-01-01T00:03:00Z"}),
+        9.75,
+    ),
+    "the name and the recorded start lie apart": (
+        ("20260701_100000", -6, {}),
+        ("20260701_090510", -6, {"/invocation_start_time": "2026-07-01T10:05:10.25"}),
+        9.75,
+    ),
+    "clocks put back between the invocations": (("20261101_015000", -5, {}), ("20261101_005510", -6, {}), 9.75),
+    "a pause that the zones hide": (("20260701_100000", -6, {}), ("20260701_100510", -9, {}), 3 * 3600 + 9.75),
+}
+
+
+def two(root: Path, write: Side, read: Side) -> Tree:
+    """A write and a read invocation, each with a zone of its own."""
+    tree = Tree(root)
+    tree.describe()
+    for (name, offset, changes), (writes, reads) in ((write, (10, 0)), (read, (0, 10))):
+        tree.add(name, writes, reads, utc_offset=offset).edit("metadata", changes)
+    return tree
+
+
+@pytest.mark.parametrize("name", ZONES)
+def test_the_times_of_a_pair_are_compared_in_one_zone(tmp_path: Path, name: str) -> None:
+    write, read, gap = ZONES[name]
+    tree = two(tmp_path / "tree", write, read)
+    workload = workload_of(tree)
+    assert (workload.structure, workload.overlap) == ("10/0 0/10", False)
+    assert (workload.gap_seconds, workload.gap_exact) == (gap, True)
+    report = check(tree.root, Options())
+    told = {finding.rule for finding in report.findings} & {"2.1.24", "4.7.1"}
+    assert told == ({"2.1.24", "4.7.1"} if gap > 30 else set())
+
+
+@pytest.mark.parametrize(
+    ("write", "end", "read"),
+    [
+        ("20261101_015700", "2026-11-01T01:0{}", "20261101_010210"),
+        ("20260308_015700", "2026-03-08T03:0{}", "20260308_030210"),
+    ],
+    ids=["back", "forward"],
+)
+def test_clocks_may_be_changed_while_an_invocation_runs(tmp_path: Path, write: str, end: str, read: str) -> None:
+    later, earlier = (-5, -6) if "1101" in write else (-6, -5)
+    tree = two(tmp_path / "tree", (write, later, {"/invocation_end_time": end.format("2:00.5")}), (read, earlier, {}))
+    tree.leaves[0].edit("summary", {"/end": end.format("1:50")})
+    workload = workload_of(tree)
+    assert (workload.structure, workload.overlap) == ("10/0 0/10", False)
+    assert (workload.gap_seconds, workload.gap_exact) == (9.75, True)
+
+
+def test_a_read_invocation_that_its_zone_puts_first_comes_first(tmp_path: Path) -> None:
+    tree = two(tmp_path / "tree", ("20260701_100000", -6, {}), ("20260701_100510", -4, {}))
+    assert workload_of(tree).structure == "0/10 10/0"
+
+
+def test_a_time_that_was_moved_to_another_zone_is_shown_as_stated_too(tmp_path: Path) -> None:
+    tree = two(tmp_path / "tree", ("20260701_100000", -6, {}), ("20260701_121000", -4, {}))
+    assert workload_of(tree).gap_origin == (
+        "write invocation end 2026-07-01T10:05:00.500000, read invocation start 2026-07-01T10:10:00.250000 "
+        "(stated as 2026-07-01T12:10:00.250000 in another zone)"
+    )
 
 
 def test_without_any_end_the_gap_has_the_summary_s_cause(tmp_path: Path) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from running import tool_command, tool_environment
+from running import listing, tool_command, tool_environment
+from test_execute import running, wait_for
 
 from mlpstorage import output
 
@@ -87,3 +91,75 @@ def test_ctrl_c_while_the_program_is_still_being_read(
         env=tool_environment(), capture_output=True, text=True,
     )  # fmt: skip
     assert (answer.returncode, answer.stdout, answer.stderr) == (code, "", f"{says}\n")
+
+
+SLOW_DLIO = "#!/bin/sh\necho $$ > {pid}\nexec sleep 600\n"
+"""An interpreter that the readiness check waits for."""
+
+
+def started_on(terminal: int, directory: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """A real start, in a session of its own on a terminal, and the process of its first probe."""
+    dlio, pid = directory / "dlio", directory / "pid"
+    dlio.mkdir()
+    for name in ("python", "dlio_benchmark"):
+        (dlio / name).write_text(SLOW_DLIO.format(pid=pid) if name == "python" else f"#!{dlio}/python\n")
+        (dlio / name).chmod(0o755)
+    (directory / "work").mkdir()
+    process = subprocess.Popen(
+        tool_command("whatif", "checkpointing", "run", "--model", "llama3-8b", "--dlio-bin-path", str(dlio)),
+        cwd=directory / "work", env=tool_environment(), start_new_session=True,
+        stdin=terminal, stdout=terminal, stderr=terminal,
+    )  # fmt: skip
+    wait_for(lambda: pid.exists() and pid.read_text().endswith("\n"))
+    return process, int(pid.read_text())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("gone", [False, True], ids=["", "the terminal is gone"])
+def test_an_interruption_of_the_probes_ends_them(tmp_path: Path, number: signal.Signals, gone: bool) -> None:
+    ours, terminal = pty.openpty()
+    process, probe = started_on(terminal, tmp_path)
+    os.close(terminal)
+    if gone:
+        os.close(ours)
+    process.send_signal(number)
+    assert process.wait(timeout=60) == 130
+    assert not running(probe)
+    assert listing(tmp_path / "work") == []
+    if not gone:
+        os.close(ours)
+
+
+INTERRUPTED_TWICE = """
+import os, signal
+from mlpstorage import interrupts
+try:
+    with interrupts.interruptible():
+        interrupts.defer()
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            os.kill(os.getpid(), number)
+        print("kept back", flush=True)
+        try:
+            interrupts.resume()
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+            print("and once only", flush=True)
+except KeyboardInterrupt:
+    print("raised")
+"""
+UNDER_NOHUP = """
+import os, signal
+from mlpstorage import interrupts
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+with interrupts.interruptible():
+    os.kill(os.getpid(), signal.SIGHUP)
+print("runs on")
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "says"), [(INTERRUPTED_TWICE, "kept back\nand once only\nraised\n"), (UNDER_NOHUP, "runs on\n")]
+)
+def test_signals_that_come_together_are_one_interruption_and_nohup_is_none(script: str, says: str) -> None:
+    answer = subprocess.run([sys.executable, "-c", script], env=tool_environment(), capture_output=True, text=True)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, says, "")

@@ -236,7 +236,10 @@ def test_paths_with_odd_characters_arrive(dlio_bin: Path, tmp_path: Path) -> Non
     assert (leaf / "summary.json").is_file()
 
 
-def test_ctrl_c_ends_all_ranks_and_leaves_a_leaf_that_says_so(dlio_bin: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interruption_ends_all_ranks_and_leaves_a_leaf_that_says_so(
+    dlio_bin: Path, tmp_path: Path, number: signal.Signals
+) -> None:
     slow = [word.replace("time_between_checkpoints=0", "time_between_checkpoints=300") for word in TINY]
     argv = [*arguments(dlio_bin, tmp_path / "ckpt", *slow), "--format", "json"]
     process = subprocess.Popen(
@@ -249,7 +252,7 @@ def test_ctrl_c_ends_all_ranks_and_leaves_a_leaf_that_says_so(dlio_bin: Path, tm
         for path in Path("/proc").glob("[0-9]*/cmdline")
         if str(tmp_path).encode() in readable(path) and b"workload=llama3_8b" in readable(path)
     ]
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert len(ranks) >= 3, "mpirun and two ranks were running"
@@ -258,7 +261,44 @@ def test_ctrl_c_ends_all_ranks_and_leaves_a_leaf_that_says_so(dlio_bin: Path, tm
     document = metadata(leaf)
     assert (document["status"], document["num_processes"]) == ("interrupted", 2)
     assert document["invocation_end_time"] > document["invocation_start_time"]
-    assert not [path for path in listing(leaf) if path.endswith(".tmp")]
+    assert not [path for path in listing(leaf) if path.endswith(".tmp") or "workload" in path]
+
+
+SILENT_AT_THE_END = """#!/bin/sh
+case "$*" in *hosts_main.py*)
+    if ls {work}/results/whatif/*/results/*/checkpointing/*/*/summary.json; then
+        echo $$ > {work}/asked
+        exec sleep 600
+    fi
+esac
+exec {python} "$@"
+"""
+"""An interpreter under which the hosts give no answer after the run."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interruption_after_the_benchmark_leaves_a_whole_leaf(
+    dlio_python: str, tmp_path: Path, number: signal.Signals
+) -> None:
+    bin_path, asked = tmp_path / "bin", tmp_path / "asked"
+    bin_path.mkdir()
+    (bin_path / "python").write_text(SILENT_AT_THE_END.format(work=tmp_path, python=dlio_python))
+    (bin_path / "python").chmod(0o755)
+    (bin_path / "dlio_benchmark").write_text(f"#!{bin_path}/python\n")
+    counts = ("--num-checkpoints-write", "1", "--num-checkpoints-read", "1")
+    process = subprocess.Popen(
+        arguments(bin_path, tmp_path / "ckpt", *counts),
+        cwd=tmp_path, env=tool_environment(), stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    wait_for(lambda: asked.exists() and asked.read_text().endswith("\n"), 240)
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=60)
+    assert (process.returncode, "Done" in output) == (130, True)
+    wait_for(lambda: not running(int(asked.read_text())))
+    (recorded,) = tmp_path.rglob("*_metadata.json")
+    document = metadata(recorded.parent)
+    assert (document["status"], document["exit_status"]) == ("completed", 0)
+    assert document["problems"] == ["interrupted while the hosts were asked again after the run"]
 
 
 def readable(path: Path) -> bytes:

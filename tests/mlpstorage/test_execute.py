@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from running import tool_environment
 
 from mlpstorage.checkpointing.execute import descendants, execute
@@ -82,8 +83,9 @@ def test_ctrl_c_ends_all_ranks_of_a_real_mpirun(mpirun: str, tmp_path: Path) -> 
     wait_for(lambda: not any(running(pid) for pid in pids))
 
 
-def test_sigterm_is_an_interruption_as_well(tmp_path: Path) -> None:
-    pids, output = interrupt([sys.executable, "-c", RANK], 1, tmp_path, signal.SIGTERM)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_another_signal_that_ends_programs_is_an_interruption_as_well(tmp_path: Path, number: signal.Signals) -> None:
+    pids, output = interrupt([sys.executable, "-c", RANK], 1, tmp_path, number)
     assert output == "ended True\n"
     assert not any(running(pid) for pid in pids)
 

@@ -1,8 +1,8 @@
 """A rule on a subject reads the columns of the subjects directly below, as lists; one absence leaves the list open."""
 
 import rules
+from rules.baselines import build_chain
 from rules.compiler import Environment
-from rules.examples import build_chain
 from rules.facts.base import Absence, Reason
 from rules.facts.checkpointing import CheckpointingWorkload
 from rules.subjects import Scope, variables

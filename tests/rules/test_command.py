@@ -12,7 +12,7 @@ from mlpstorage import rules_cmd
 from mlpstorage.rules_cmd import app
 from rules.check import CheckResult, check_edition
 from rules.edition import Edition
-from rules.tables import BOOK
+from rules.loading import BOOK
 
 
 @pytest.mark.parametrize("given", ["99999999999999999999", "2147483648", "0", "8,-1", "8,", "x", "9" * 5000])

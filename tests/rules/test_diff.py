@@ -10,7 +10,7 @@ import rules
 from rules.compiled import CompiledRule
 from rules.diff import diff_editions
 from rules.edition import Edition
-from rules.tables import BOOK
+from rules.loading import BOOK
 
 
 def changed(edition: str, rule: CompiledRule) -> Edition:

@@ -9,8 +9,8 @@ from rules import gaps
 from rules.check import check_editions
 from rules.entries import Rule
 from rules.gaps import gaps_of
+from rules.loading import BOOK
 from rules.strict_yaml import load
-from rules.tables import BOOK
 
 
 @pytest.mark.parametrize("edition", rules.edition_ids())

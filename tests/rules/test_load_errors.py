@@ -7,7 +7,7 @@ import pytest
 from rules.edition import compile_section, read_section
 from rules.errors import RuleLoadError
 from rules.examples import build_examples
-from rules.tables import BOOK
+from rules.loading import BOOK
 
 HEAD = """\
 section: "9"
@@ -51,7 +51,8 @@ CASES = {
     "an int compared with a float": (REQUIRE, "require: run.num_processes == 8.0", 13, "no matching overload"),
     "not a bool": (REQUIRE, "require: run.num_processes + 8", 13, "must be BOOL, is INT"),
     "a syntax error": (REQUIRE, "require: run.num_processes == ", 13, "unexpected end"),
-    "has() on a fact": (REQUIRE, "require: has(run.num_processes)", 13, r"has\(\) is not allowed"),
+    "has() on a fact": (REQUIRE, "require: has(run.num_processes)", 13, r"has\(\) is not allowed: on a fact"),
+    "dyn()": (REQUIRE, "require: dyn(run.num_processes) == '8'", 13, r"dyn\(\) is not allowed: it takes the type away"),
     "a value the fact never has": (
         REQUIRE,
         "require: run.api == 'flie'",

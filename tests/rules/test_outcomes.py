@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import rules
-from rules.examples import build_chain
+from rules.baselines import build_chain
 from rules.facts import Absence, Reason, Source
 from rules.facts.checkpointing import CheckpointingRun
 from rules.matrix import launch_facts
