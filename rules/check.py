@@ -10,6 +10,7 @@ from .edition import Edition, LoadedSection, load_edition
 from .entries import EXAMPLES
 from .errors import RuleBookError
 from .examples import BuiltExample, Known, build_examples, contradictions, scope_of
+from .gaps import gaps_of
 from .loading import edition_ids
 from .mutate import Mutant, cell_mutants, clause_mutants
 
@@ -35,6 +36,10 @@ def check_editions(editions: Sequence[str] = (), *, mutate: bool = True) -> Iter
     """Check these editions (all by default), one result each."""
     for edition_id in editions or edition_ids():
         try:
+            gaps = gaps_of(edition_id)
+            if gaps:  # loading would tell the first of them only
+                yield CheckResult(edition_id, problems=gaps)
+                continue
             edition = load_edition(edition_id)
         except RuleBookError as error:
             yield CheckResult(edition_id, problems=[str(error)])
