@@ -142,8 +142,15 @@ class Equivalent(_Strict):
 _INLINE = frozenset(Clause.model_fields) - {"subject", "divisions", "editions", "severity"}
 
 
+def _with_inline(schema: dict[str, Any]) -> None:
+    """A rule may also be written with the keys of its only clause."""
+    schema["properties"].update({key: schema["properties"].get(key, {}) for key in _INLINE})
+
+
 class Rule(_Strict):
     """One rule of the book: statement, predicate, meaning and remedy in one place."""
+
+    model_config = ConfigDict(json_schema_extra=_with_inline)
 
     id: str
     name: str

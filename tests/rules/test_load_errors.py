@@ -46,12 +46,35 @@ def test_the_rule_itself_loads(tmp_path):
 
 REQUIRE = "require: run.num_processes == 8"
 CASES = {
-    "a misspelt fact": (REQUIRE, "require: run.num_proceses == 8", 13, r"undeclared reference to 'run.num_proceses'"),
+    "a misspelt fact": (
+        REQUIRE,
+        "require: run.num_proceses == 8",
+        13,
+        "undeclared reference to 'run.num_proceses'; did you mean 'run.num_processes'?",
+    ),
     "an int compared with a text": (REQUIRE, "require: run.num_processes == '8'", 13, "no matching overload"),
     "an int compared with a float": (REQUIRE, "require: run.num_processes == 8.0", 13, "no matching overload"),
     "not a bool": (REQUIRE, "require: run.num_processes + 8", 13, "must be BOOL, is INT"),
     "a syntax error": (REQUIRE, "require: run.num_processes == ", 13, "unexpected end"),
     "has() on a fact": (REQUIRE, "require: has(run.num_processes)", 13, r"has\(\) is not allowed"),
+    "a misspelt limit": (
+        REQUIRE,
+        "require: run.num_processes == limit.subset_proceses",
+        13,
+        "undeclared reference to 'limit.subset_proceses'; did you mean 'limit.subset_processes'?",
+    ),
+    "a misspelt fact that must be present": (
+        REQUIRE,
+        "present: run.num_host",
+        13,
+        "present: not a declared fact: run.num_host; did you mean 'run.num_hosts'?",
+    ),
+    "a misspelt subject": (
+        "subject: checkpointing_run",
+        "subject: checkpoint_run",
+        11,
+        "no such subject: checkpoint_run; did you mean 'checkpointing_run'?",
+    ),
     "a value the fact never has": (
         REQUIRE,
         "require: run.api == 'flie'",
@@ -264,6 +287,12 @@ TWO_CLAUSES = """\
             "rule 9.2: variants.4.0-draft.clauses.host: no such clause: host; did you mean 'hosts'?",
         ),
         ("skip: [hosts]", "skip: [host]", 27, "examples.1.skip: no such clause: host; did you mean 'hosts'?"),
+        (
+            "        unless:",
+            "        division: [closed]\n        unless:",
+            18,
+            "clauses.hosts.division: unknown key; did you mean 'divisions'?",
+        ),
         ('"4.0-draft":', '"4.0-drafts":', 22, "no such edition: 4.0-drafts; did you mean '4.0-draft'?"),
     ],
 )
