@@ -71,7 +71,11 @@ class LoadedSection:
                 base: tuple[str | int, ...] = ("rules", index)
                 inline = not key or "clauses" not in self.document.data["rules"][index]
                 place = base if inline else (*base, "clauses", key)
-                line = self.document.line((*place, *where.split(".")))
+                variant = self.section.rules[index].variants.get(edition)
+                patch = variant.clauses.get(key) if variant else None
+                if getattr(patch, where.partition(".")[0], None) is not None:
+                    place = (*base, "variants", edition, "clauses", key)
+                line, column = self.document.position((*place, *where.split(".")), column)
                 problem_text = f"{where}: {problem} (edition {edition})"
                 return RuleLoadError(problem_text, self.path, line, rule=rule_id, clause=key, column=column)
 

@@ -293,6 +293,12 @@ TWO_CLAUSES = """\
             18,
             "clauses.hosts.division: unknown key; did you mean 'divisions'?",
         ),
+        (
+            '"4.0-draft":\n        clauses:\n          hosts: {severity: info}',
+            '"3.0":\n        clauses:\n          hosts:\n            require: run.nope == 1',
+            25,
+            "section-9.yaml:25:22: rule 9.2 clause hosts: require: undeclared reference to 'run.nope'",
+        ),
         ('"4.0-draft":', '"4.0-drafts":', 22, "no such edition: 4.0-drafts; did you mean '4.0-draft'?"),
     ],
 )
@@ -301,6 +307,21 @@ def test_a_clause_is_misspelt(tmp_path, old, new, line, problem):
     with pytest.raises(RuleLoadError, match=re.escape(problem)) as caught:
         load(tmp_path, TWO_CLAUSES.replace(old, new))
     assert caught.value.line == line
+
+
+@pytest.mark.parametrize(
+    ("require", "position"),
+    [
+        ("require: run.fsync && run.nope", "13:27"),
+        ("require: 'run.fsync && run.nope'", "13:28"),
+        ("require: |\n      run.fsync &&\n      run.nope", "15:7"),
+        ("require: 'run.api == ''file'' && run.nope'", "13"),
+    ],
+    ids=["plain", "quoted", "block", "not as it is written"],
+)
+def test_the_column_is_that_of_the_file(tmp_path, require, position):
+    with pytest.raises(RuleLoadError, match=re.escape(f"section-9.yaml:{position}: rule 9.1 clause main: require:")):
+        load(tmp_path, RULE.replace(REQUIRE, require))
 
 
 def test_a_clause_yields_only_to_an_earlier_one(tmp_path):
