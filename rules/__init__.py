@@ -6,6 +6,8 @@
 'checkpointSubsetRunValidation'
 """
 
+from typing import TYPE_CHECKING
+
 from .edition import Edition, load_edition
 from .errors import EvaluationFault, RuleBookError, RuleLoadError, UnknownEditionError, UnknownRuleError
 from .loading import book, edition_ids
@@ -21,8 +23,16 @@ from .outcomes import (
     conclude,
 )
 
-DEFAULT_EDITION: str = book().default
-"""The edition that is used where none is named."""
+DEFAULT_EDITION: str
+"""The edition that is used where none is named. Read when it is asked for, so that a wrong file can be told."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> str:
+        if name == "DEFAULT_EDITION":
+            return book().default
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "DEFAULT_EDITION",

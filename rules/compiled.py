@@ -10,6 +10,7 @@ from typing import Any
 from .compiler import CompileError, Declarations, Environment, Expression, Template, Type, Variable, cel_type
 from .entries import Clause, ClausePatch, Rule
 from .facts.base import MODELS, FactInfo, FactModel, Known, Record
+from .invalid import near
 from .memory import Memory
 from .outcomes import Outcome, Severity
 from .subjects import ITEM, ancestors, variables
@@ -52,12 +53,12 @@ class CompiledClause:
         for where in ("present", "if_recorded", "if_not_recorded", "each"):
             name = getattr(self.clause, where)
             if name and name not in infos:
-                raise self._fail(f"not a declared fact: {name}", where, 0)
+                raise self._fail(f"not a declared fact: {name}{near(name, infos)}", where, 0)
         if self.clause.each and self.item is None:
             raise self._fail(f"{self.clause.each} is not a list of records", "each", 0)
         explains = self.clause.explains
         if explains and explains not in infos and self._environment.variable(explains) is None:
-            raise self._fail(f"not a declared fact: {explains}", "explains", 0)
+            raise self._fail(f"not a declared fact: {explains}{near(explains, infos)}", "explains", 0)
         _ = (self.when, self.require, self.at, self.message, self.remedy)
 
     @cached_property
@@ -276,7 +277,8 @@ class Compiler:
         """One clause, not checked yet. Raises what ``fail`` makes for a wrong subject or severity."""
         subject = clause.subject or rule.subject
         if subject not in MODELS:
-            raise fail(f"no such subject: {subject}; there are: {', '.join(sorted(MODELS))}", "subject", 0)
+            close = near(subject, MODELS) or f"; there are: {', '.join(sorted(MODELS))}"
+            raise fail(f"no such subject: {subject}{close}", "subject", 0)
         severity = clause.severity if clause.severity is not None else rule.severity
         if isinstance(severity, dict):
             if self.edition not in severity:

@@ -17,6 +17,7 @@ from cel_expr_python import cel
 from .errors import EvaluationFault
 from .expressions import MACROS, ExpressionError, Node, parse
 from .facts.base import Absence
+from .invalid import near
 from .memory import Memory, comparable
 
 Type = cel.Type
@@ -201,7 +202,8 @@ class Environment:
         reads = tuple(sorted(set(tree.names())))
         for name in reads:
             if name not in self.variables:  # CEL may know it, for a clause on another subject
-                raise CompileError(f"undeclared reference to '{name}'", _column(tree, name))
+                problem = f"undeclared reference to '{name}'{near(name, self.variables)}"
+                raise CompileError(problem, _column(tree, name))
         try:
             program = self._env.compile(text)
         except RuntimeError as error:

@@ -8,22 +8,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import Any
 
-from . import facts, strict_yaml
-from .baselines import check_baselines
+from . import strict_yaml
 from .checked import is_checked
 from .compiled import CompiledRule, Compiler, Fail
-from .entries import EXAMPLES, PARENT, Baselines, EditionInfo, Example, Rule, Section
+from .entries import EXAMPLES, Baselines, EditionInfo, Example, Section
 from .errors import RuleLoadError, UnknownEditionError, UnknownRuleError
 from .evaluate import SUBMISSION, Evaluator
-from .facts.base import MODELS, FactModel
-from .invalid import near
+from .facts.base import FactModel
 from .loading import BOOK, book, edition_ids, load_model
 from .outcomes import Classification, Evaluation
 from .recall import Recalls
-from .subjects import Cells, ancestors, load_models
+from .subjects import Cells, load_models
 from .tables import Table, load_table, read_table
 
 
@@ -39,12 +36,14 @@ class LoadedSection:
     """It is known to have been checked: its rules came without their examples, and need not be compiled at once."""
 
     @cached_property
+    def baselines_file(self) -> tuple[Baselines, strict_yaml.Document]:
+        """What the examples start from, and its lines. Raises RuleLoadError."""
+        return load_model(BOOK / "baselines" / f"{self.section.baselines}.yaml", Baselines)
+
+    @property
     def baselines(self) -> Baselines:
         """What the examples start from. Raises RuleLoadError."""
-        baselines, document = load_model(BOOK / "baselines" / f"{self.section.baselines}.yaml", Baselines)
-        if not self.checked:
-            check_baselines(baselines, document)
-        return baselines
+        return self.baselines_file[0]
 
     @cached_property
     def whole(self) -> LoadedSection:
@@ -54,6 +53,10 @@ class LoadedSection:
     def index(self, rule_id: str) -> int:
         """The number of the rule in the file, from 0."""
         return next(index for index, rule in enumerate(self.section.rules) if rule.id == rule_id)
+
+    def line(self, rule_id: str) -> int:
+        """The line of the rule's id."""
+        return self.document.line(("rules", self.index(rule_id), "id"))
 
     def examples(self, rule_id: str) -> list[Example]:
         """The examples of a rule. Raises RuleLoadError."""
@@ -68,7 +71,11 @@ class LoadedSection:
                 base: tuple[str | int, ...] = ("rules", index)
                 inline = not key or "clauses" not in self.document.data["rules"][index]
                 place = base if inline else (*base, "clauses", key)
-                line = self.document.line((*place, *where.split(".")))
+                variant = self.section.rules[index].variants.get(edition)
+                patch = variant.clauses.get(key) if variant else None
+                if getattr(patch, where.partition(".")[0], None) is not None:
+                    place = (*base, "variants", edition, "clauses", key)
+                line, column = self.document.position((*place, *where.split(".")), column)
                 problem_text = f"{where}: {problem} (edition {edition})"
                 return RuleLoadError(problem_text, self.path, line, rule=rule_id, clause=key, column=column)
 
@@ -90,9 +97,13 @@ def read_section(path: Path, *, checked: bool = False) -> LoadedSection:
         load_models(section.facts)
     except ImportError as error:
         raise RuleLoadError(f"facts: {error}", path, document.line(("facts",))) from error
+    if not checked:
+        from .section_check import check_files, check_section  # a checked book starts without them
+
+        check_files(section, document)
     loaded = LoadedSection(path, section, document, tuple(load_table(name) for name in section.tables), checked)
     if not checked:
-        _check_section(loaded)
+        check_section(loaded)
     return loaded
 
 
@@ -113,72 +124,6 @@ def compile_section(loaded: LoadedSection, edition_id: str) -> Iterator[Compiled
         yield compiled
 
 
-_NO_FOLD = f"neither {PARENT!r} nor the namespace of a subject above the rule's"
-
-
-def _folds(fold: str, rule: Rule) -> bool:
-    """``fold`` folds findings of some clause of the rule, or is empty, or the clause's subject is not known."""
-    models = [MODELS.get(clause.subject or rule.subject) for clause in rule.clauses.values()]
-    return fold in ("", PARENT) or any(
-        model is None or any(owner.namespace == fold for owner in ancestors(model)) for model in models
-    )
-
-
-def _check_key(name: str) -> None:
-    """The facts that select a row of the table are declared."""
-    load_models(module.name for module in iter_modules(facts.__path__))  # a table may serve several sections
-    known = {fact for model in MODELS.values() for fact in model.fact_infos()}
-    for index, fact in enumerate(load_table(name).key):
-        if fact not in known:
-            document = read_table(name)
-            line = document.line(("key", index))
-            raise RuleLoadError(f"key: not a declared fact: {fact}{near(fact, known)}", document.path, line)
-
-
-def _check_section(loaded: LoadedSection) -> None:
-    """Ids are unique; clauses, variants, examples and severities name editions that exist; baselines exist."""
-    for name in loaded.section.tables:
-        _check_key(name)
-    default = loaded.section.defaults.fold
-    if default and not any(_folds(default, rule) for rule in loaded.section.rules):
-        line = loaded.document.line(("defaults", "fold"))
-        raise RuleLoadError(f"defaults.fold: {_NO_FOLD}: {default}", loaded.document.path, line)
-    seen: set[str] = set()
-    known = set(edition_ids())
-    for index, rule in enumerate(loaded.section.rules):
-
-        def fail(problem: str, *where: str | int, rule: Rule = rule, index: int = index) -> RuleLoadError:
-            line = loaded.document.line(("rules", index, *where))
-            return RuleLoadError(problem, loaded.document.path, line, rule=rule.id)
-
-        if rule.id in seen:
-            raise fail("duplicate id", "id")
-        seen.add(rule.id)
-        if loaded.section.heading(rule.id) is None:
-            raise fail(f"the id begins with no heading of the section: {', '.join(loaded.section.headings)}", "id")
-        if not _folds(rule.fold, rule):
-            raise fail(f"fold: {_NO_FOLD}: {rule.fold}", "fold")
-        try:
-            rule.check_examples()
-        except ValueError as error:
-            raise fail(str(error)) from error
-        named: list[tuple[str, tuple[str | int, ...]]] = [(e, ("editions",)) for e in rule.editions]
-        named += [(e, ("variants", e)) for e in rule.variants]
-        for key, clause in rule.clauses.items():
-            named += [(e, ("clauses", key)) for e in clause.editions]
-            if isinstance(clause.severity, dict):
-                named += [(e, ("clauses", key, "severity")) for e in clause.severity]
-        if isinstance(rule.severity, dict):
-            named += [(e, ("severity",)) for e in rule.severity]
-        for number, example in enumerate(rule.examples or []):
-            named += [(e, ("examples", number)) for e in example.editions]
-            if example.base not in loaded.baselines.baselines:
-                raise fail(f"no such baseline: {example.base}", "examples", number)
-        for edition, place in named:
-            if edition not in known:
-                raise fail(f"no such edition: {edition}", *place)
-
-
 class Edition:
     """One dated state of the rule book. Made by :func:`load_edition`; pickles by its id."""
 
@@ -192,7 +137,9 @@ class Edition:
         for loaded in self._loaded:
             for rule in compile_section(loaded, edition_id):
                 if rule.id in self._rules:
-                    raise RuleLoadError("duplicate id", loaded.document.path, 1, rule=rule.id)
+                    first, line = self._section_of[rule.id], loaded.line(rule.id)
+                    there = f"{first.path.name}:{first.line(rule.id)}"
+                    raise RuleLoadError(f"duplicate id; {there} has it too", loaded.path, line, rule=rule.id)
                 self._rules[rule.id] = rule
                 self._section_of[rule.id] = loaded
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from .invalid import Misplaced, near
 from .outcomes import Severity
 
 MAIN = "main"
@@ -27,6 +29,10 @@ def _keys(value: Any) -> Any:
 
 
 ClauseKeys = Annotated[list[str], BeforeValidator(_keys)]
+
+
+def _no_clause(key: str, known: Iterable[str]) -> str:
+    return f"no such clause: {key}{near(key, known)}"
 
 
 class _Strict(BaseModel):
@@ -136,8 +142,15 @@ class Equivalent(_Strict):
 _INLINE = frozenset(Clause.model_fields) - {"subject", "divisions", "editions", "severity"}
 
 
+def _with_inline(schema: dict[str, Any]) -> None:
+    """A rule may also be written with the keys of its only clause."""
+    schema["properties"].update({key: schema["properties"].get(key, {}) for key in _INLINE})
+
+
 class Rule(_Strict):
     """One rule of the book: statement, predicate, meaning and remedy in one place."""
+
+    model_config = ConfigDict(json_schema_extra=_with_inline)
 
     id: str
     name: str
@@ -175,33 +188,42 @@ class Rule(_Strict):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if not self.statement.strip() or self.statement.strip().upper().startswith("TODO"):
-            raise ValueError("the statement is still to be written")
+            raise Misplaced("the statement is still to be written", "statement")
         for edition, variant in self.variants.items():
-            unknown = sorted(set(variant.clauses) - set(self.clauses))
-            if unknown:
-                raise ValueError(f"variants.{edition}: no such clause: {', '.join(unknown)}")
+            for key in variant.clauses:
+                if key not in self.clauses:
+                    raise Misplaced(_no_clause(key, self.clauses), "variants", edition, "clauses", key)
         before: dict[str, str] = {}
         for key, clause in self.clauses.items():
             subject = clause.subject or self.subject
-            wrong = sorted(sibling for sibling in clause.unless if before.get(sibling) != subject)
-            if wrong:
-                raise ValueError(f"clauses.{key}.unless: no earlier clause on the same subject: {', '.join(wrong)}")
+            for index, sibling in enumerate(clause.unless):
+                if before.get(sibling) != subject:
+                    close = near(sibling, (other for other, judged in before.items() if judged == subject))
+                    problem = f"no earlier clause on the same subject: {sibling}{close}"
+                    raise Misplaced(problem, "clauses", key, "unless", index)
             before[key] = subject
         return self
 
     def check_examples(self) -> None:
-        """The examples name clauses that exist, one is legal and one is not. Raises ValueError."""
+        """The examples name clauses that exist, one is legal and one is not. Raises Misplaced."""
         examples = self.examples or []
         for index, example in enumerate(examples):
             passes = example.passes if isinstance(example.passes, list) else []
-            named = {*passes, *example.fail, *example.note, *example.skip, *example.unknown}
-            unknown = sorted(named - set(self.clauses))
-            if unknown:
-                raise ValueError(f"examples.{index}: no such clause: {', '.join(unknown)}")
+            for where, named in (
+                ("pass", passes),
+                ("fail", example.fail),
+                ("note", example.note),
+                ("skip", example.skip),
+                ("unknown", example.unknown),
+            ):
+                for key in named:
+                    if key not in self.clauses:
+                        problem = f"examples.{index}.{where}: {_no_clause(key, self.clauses)}"
+                        raise Misplaced(problem, "examples", index, where)
         if not any(example.passes for example in examples):
-            raise ValueError("no legal example: give one with 'pass'")
+            raise Misplaced("no legal example: give one with 'pass'")
         if not any(example.fail or example.note for example in examples):
-            raise ValueError("no illegal example: give one with 'fail'")
+            raise Misplaced("no illegal example: give one with 'fail'")
 
 
 class Defaults(_Strict):
@@ -261,3 +283,9 @@ class Book(_Strict):
     editions: dict[str, EditionInfo]
     sections: dict[str, str]
     """Section number to file name."""
+
+    @model_validator(mode="after")
+    def _default_exists(self) -> Self:
+        if self.default not in self.editions:
+            raise Misplaced(f"no such edition: {self.default}{near(self.default, self.editions)}", "default")
+        return self

@@ -47,7 +47,7 @@ def problem_of(error: ValidationError, data: Any, model: type[BaseModel]) -> tup
     unknown = next((each for each in errors if each["type"] == _UNKNOWN), None)
     if unknown is not None:
         location = _written(unknown["loc"], data)
-        return location, "unknown key" + near(str(location[-1]), _keys(model))
+        return location, "unknown key" + near(str(location[-1]), _keys(model, location[:-1]))
     # Where a value may be of several kinds, each kind complains; the one that got furthest is the one that was meant.
     first = _written(errors[0]["loc"], data)
     same = [each for each in errors if _written(each["loc"], data)[: len(first)] == first]
@@ -87,7 +87,28 @@ def _written(location: Location, data: Any) -> Location:
     return tuple(found)
 
 
-def _keys(model: type[BaseModel]) -> set[str]:
-    """The keys of the model and of all that it is made of."""
+def _keys(model: type[BaseModel], location: Location) -> set[str]:
+    """The keys that a mapping at this place may have."""
     schema = model.model_json_schema()
-    return {key for part in (schema, *schema.get("$defs", {}).values()) for key in part.get("properties", {})}
+    found: list[Mapping[str, Any]] = [schema]
+    for part in location:
+        found = [below for each in found for below in _below(schema, each, part)]
+    return {key for each in found for kind in _kinds(schema, each) for key in kind.get("properties", {})}
+
+
+def _kinds(schema: Mapping[str, Any], part: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What a part of a schema stands for: itself, what it refers to, or each of several kinds."""
+    if "$ref" in part:
+        return [schema["$defs"][part["$ref"].rpartition("/")[2]]]
+    return [kind for each in part["anyOf"] for kind in _kinds(schema, each)] if "anyOf" in part else [part]
+
+
+def _below(schema: Mapping[str, Any], part: Mapping[str, Any], key: str | int) -> list[Mapping[str, Any]]:
+    """What may stand under this key, or number, of a part of a schema."""
+    found: list[Mapping[str, Any]] = []
+    for kind in _kinds(schema, part):
+        below = kind.get("items") if isinstance(key, int) else kind.get("properties", {}).get(key)
+        below = below or kind.get("additionalProperties")
+        if isinstance(below, dict):
+            found.append(below)
+    return found

@@ -44,6 +44,27 @@ class Document:
             location = location[:-1]
         return self.lines.get(location, 1)
 
+    def position(self, location: tuple[str | int, ...], character: int) -> tuple[int, int]:
+        """Line and column in the file of a character (from 1) of the text at this path of keys.
+
+        The column is 0, and the line that of the key, where the text does not stand in the file as it is.
+        """
+        key, value = self.line(location), self.data
+        try:
+            for part in location:
+                value = value[part]
+            before = value[: character - 1].count("\n")
+            start = value.rfind("\n", 0, max(character - 1, 0)) + 1
+            piece = value[start:].partition("\n")[0]
+            written = self.path.read_text(encoding="utf-8").splitlines()
+        except (KeyError, IndexError, TypeError, AttributeError, OSError):
+            return key, 0
+        for line in (key, min(key + 1 + before, len(written))):  # beside the key, or in a block below it
+            at = written[line - 1].find(piece, written[line - 1].find(":") + 1 if line == key else 0)
+            if character and piece and at >= 0:
+                return line, at + character - start
+        return key, 0
+
 
 def load(path: Path, leave_out: str = "") -> Document:
     """Read one file. Raises RuleLoadError with file and line for anything that is refused.

@@ -51,7 +51,11 @@ class UsageError(Exception):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command. Gives the exit code; argparse's own errors exit with 2."""
     words = list(sys.argv[1:] if argv is None else argv)
-    parser, run = _command(words)
+    try:
+        parser, run = _command(words)
+    except rules.RuleBookError as error:  # the list of editions, which the help names
+        print(f"submission-checker: fault of the checker: {clean(str(error))}", file=sys.stderr)
+        return Exit.FAULT
     arguments = parser.parse_args(words)
     if run is _run and arguments.results_dir is None:
         arguments.results_dir = _directory_among(arguments) or parser.error("RESULTS_DIR is required")

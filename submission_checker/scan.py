@@ -65,7 +65,7 @@ from .selection import Selection
 class Options:
     """What to check and by which rules. ``debug``: faults carry their traceback."""
 
-    edition: str = rules.DEFAULT_EDITION
+    edition: str = field(default_factory=lambda: rules.DEFAULT_EDITION)
     submitters: tuple[str, ...] = ()
     debug: bool = False
     source_repo: str = ""

@@ -88,6 +88,13 @@ def test_a_book_that_was_changed_by_hand_is_refused_when_it_loads(copy, file, ol
     assert problem in said
 
 
+SECTION_2 = "book/section-2-tree.yaml"
+
+
+def line_of(file, text):
+    return next(number for number, line in enumerate((PACKAGE / file).open(), 1) if text in line)
+
+
 DEFECTS = {
     "a limit of the wrong type": (
         LIMITS,
@@ -159,6 +166,13 @@ DEFECTS = {
         "model_datatype:\n    opt",
         "rows.llama3-8b.model_datatype: must not be empty",
     ),
+    "a data type that the size formula does not know": (
+        MODELS,
+        "model_datatype: fp16\n",
+        "model_datatype: fp32\n",
+        "model_datatype: fp32",
+        "rows.llama3-8b.model_datatype: must be one of fp16, not 'fp32'",
+    ),
     "a misspelt column of a row": (
         MODELS,
         "closed_processes: 8\n",
@@ -229,6 +243,20 @@ DEFECTS = {
         "like: run-70b",
         "baseline run-70b: it starts from itself: run-70b from run-70b",
     ),
+    "an id that another section has": (
+        "book/section-2-code.yaml",
+        'id: "2.1.6"',
+        'id: "2.1.10"',
+        'id: "2.1.10"',
+        f"rule 2.1.10: duplicate id; section-2-tree.yaml:{line_of(SECTION_2, '2.1.10')} has it too",
+    ),
+    "a default edition that does not exist": (
+        "book/editions.yaml",
+        'default: "3.0"',
+        'default: "3.0-corrected"',
+        'default: "3.0-corrected"',
+        "default: no such edition: 3.0-corrected",
+    ),
     "a misspelt key of a table": (
         MODELS,
         "- run.model\n",
@@ -270,6 +298,22 @@ def test_the_gate_neither_allows_nor_forbids_by_a_book_with_a_defect(started, de
     assert (ended.returncode, ended.stdout) == (5, "")
     assert "a rule is broken; the run is neither allowed nor forbidden" in ended.stderr
     assert wanted(*DEFECTS[defect]) in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["mlpstorage", "rules", "list"], 3),
+        (["mlpstorage", "checkpointing", "run", "closed", "--model", "llama3-8b", "--dry-run"], 5),
+        (["submission_checker", "."], 3),
+    ],
+    ids=["rules", "gate", "checker"],
+)
+def test_a_list_of_editions_with_a_defect_is_no_mistake_of_the_user(started, arguments, code):
+    file, old, new, *_ = DEFECTS["a default edition that does not exist"]
+    ended = started(["-m", *arguments], file, old, new)
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert ended.stderr.endswith(wanted(*DEFECTS["a default edition that does not exist"]) + "\n")
 
 
 @pytest.mark.parametrize("table", sorted((BOOK / "tables").glob("*.yaml")), ids=lambda path: path.stem)
