@@ -24,7 +24,7 @@ from ..leaf import Leaf
 from .common import mapped, put, unlisted
 from .credentials import credentials_of
 from .leaf_json import read_leaf_json
-from .zones import collected, directory_time, leaf_zone, moment
+from .zones import collected, directory_time, leaf_zone, moment, unusable_times
 
 MAX_RECORDS = 500
 """Entries of one kind of one directory that rules are asked about; a last record says how many more there are."""
@@ -394,6 +394,7 @@ class _LeafReader:
         put(sheet, "recorded_command", missing or self.command)
         sheet.put("command_cause", foreign_command(self.path))
         put(sheet, "processes", missing or _if_named(self.metadata.int(*_PROCESSES), "processes"))
+        sheet.put("unusable_times", missing or unusable_times(self.metadata))
         names = mapped(missing or credentials_of(self.metadata), _first_names)
         put(sheet, "credentials", names)
         probes = _if_named(self.metadata.list("/skipped_probes"), "skipped_probes")
