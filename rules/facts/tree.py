@@ -256,6 +256,9 @@ class RunLeaf(FactModel):
     skipped_probes: Fact[list[str]] = fact(
         "Probes of the machine that the tool was told to leave out before this run.", known=Known.RUN
     )
+    unusable_times: Fact[list[str]] = fact(
+        "Times of the invocation, and its zone, that the metadata states and that are none.", known=Known.RUN
+    )
     credentials: Fact[list[str]] = fact(
         "Names of the settings in the metadata (environment, arguments, overrides, command line) that look like a "
         "credential and have a value that is not masked.",

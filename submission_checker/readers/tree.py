@@ -24,7 +24,7 @@ from ..leaf import Leaf
 from .common import mapped, put, unlisted
 from .credentials import credentials_of
 from .leaf_json import read_leaf_json
-from .zones import collected, directory_time, leaf_zone, moment
+from .zones import collected, directory_time, leaf_zone, moment, unusable_times
 
 MAX_RECORDS = 500
 """Entries of one kind of one directory that rules are asked about; a last record says how many more there are."""
@@ -397,6 +397,7 @@ class _LeafReader:
         status = mapped(_if_named(self.metadata.text("/status"), "status"), lambda text: text.strip().lower())
         put(sheet, "recorded_status", missing or status)
         put(sheet, "exit_status", missing or _if_named(self.metadata.int("/exit_status"), "exit_status"))
+        sheet.put("unusable_times", missing or unusable_times(self.metadata))
         names = mapped(missing or credentials_of(self.metadata), _first_names)
         put(sheet, "credentials", names)
         probes = _if_named(self.metadata.list("/skipped_probes"), "skipped_probes")

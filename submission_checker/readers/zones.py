@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import Any, TypeGuard
 
-from mlpstorage.results.document import Document, Found, Reading
+from mlpstorage.results.document import Document, Found, InvalidValueError, Reading
 from mlpstorage.results.layout import leaf_time
 from mlpstorage.results.text import clean
 from rules.derived.zones import Instant, Moment, Zone, instant, zone_of
@@ -45,15 +46,29 @@ def collected(metadata: Document) -> Moment:
 
 def leaf_zone(metadata: Document, starts: Iterable[Moment], collection: Moment) -> Zone | None:
     """The zone of a leaf, from its metadata and readings of its start."""
-    return zone_of(_offset(metadata), starts, collection)
+    offset = _offset(metadata)
+    return zone_of(offset.value if isinstance(offset, Reading) else None, starts, collection)
 
 
-def _offset(metadata: Document) -> timedelta | None:
-    """``utc_offset`` of our own tool, as ``+HH:MM``."""
-    found = metadata.text("/utc_offset")
-    match = _OFFSET.fullmatch(found.value) if isinstance(found, Reading) else None
+def unusable_times(metadata: Document) -> list[str]:
+    """What the metadata states as times of the invocation, or as their zone, and is none."""
+    times = (metadata.stated_time(f"/invocation_{name}_time") for name in ("start", "end"))
+    return [f"{found.pointer[1:]}: {found.detail}" for found in (*times, _offset(metadata)) if _is_invalid(found)]
+
+
+def _is_invalid(found: Found[Any]) -> TypeGuard[Absence]:
+    return isinstance(found, Absence) and found.reason is Reason.INVALID
+
+
+def _offset(metadata: Document) -> Found[timedelta]:
+    """``utc_offset`` of our own tool."""
+    return metadata.read("/utc_offset", _as_offset)
+
+
+def _as_offset(value: Any) -> timedelta:
+    match = _OFFSET.fullmatch(value) if isinstance(value, str) else None
     if match is None:
-        return None
+        raise InvalidValueError("a difference from UTC (+HH:MM)")
     sign, hours, minutes = match.groups()
     size = timedelta(hours=int(hours), minutes=int(minutes))
     return -size if sign == "-" else size

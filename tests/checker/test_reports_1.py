@@ -446,6 +446,30 @@ def test_37_either_spelling_of_a_summarys_times_is_read(
 
 
 @pytest.mark.parametrize(
+    ("key", "value", "shown"),
+    [
+        ("/invocation_start_time", "not a time", "'not a time' is not an ISO 8601 time"),
+        ("/invocation_end_time", 1782921600, "1782921600 is not an ISO 8601 time"),
+        ("/utc_offset", "CST", "'CST' is not a difference from UTC"),
+    ],
+)
+@pytest.mark.parametrize(("edition", "severity"), [("3.0", "warning"), ("4.0-draft", "error")])
+def test_37_a_time_that_cannot_be_read_is_named_in_each_leaf(
+    tmp_path: Path, key: str, value: object, shown: str, edition: str, severity: str
+) -> None:
+    tree = pair(tmp_path / "tree")
+    for leaf in tree.leaves:
+        leaf.edit("metadata", {key: value})
+    found = findings(tree.root, "LEAF-05", edition=edition)
+    assert [(f.path, f.severity.value) for f in found] == [
+        (leaf.path.relative_to(tree.root).as_posix(), severity) for leaf in tree.leaves
+    ]
+    for finding in found:
+        has(finding.message, key[1:], shown)
+    assert told(tree.root, "2.1.24", "4.7.1", "X4.1") == []  # judged by the times that are there
+
+
+@pytest.mark.parametrize(
     ("model", "target", "au", "expected"),
     [
         ("unet3d", 0.9, 90.0, []),
