@@ -99,10 +99,23 @@ class Document:
         return self._value(pointer) is not None
 
     def key_absent(self, pointer: str) -> Absence:
-        """The absence of a key of this (readable) file."""
+        """The absence of a key of this (readable) file; of the object that holds it, where that is what is missing."""
         if not self.ok:
             return self.absence(pointer)
-        return Absence(f"key:{self.path}#{pointer}", Reason.KEY_ABSENT, self.path, pointer, "the key is not set")
+        lost, detail = self._lost(pointer)
+        return Absence(f"key:{self.path}#{lost}", Reason.KEY_ABSENT, self.path, lost, detail)
+
+    def _lost(self, pointer: str) -> tuple[str, str]:
+        """The place above or at a pointer that keeps everything below it from being there, and what it lacks."""
+        node: Any = self.data
+        keys = pointer.split("/")
+        for depth, key in enumerate(_keys(pointer), start=1):
+            if not isinstance(node, dict):
+                return "/".join(keys[:depth]), "it is not an object"
+            node = node.get(key)
+            if node is None:
+                return "/".join(keys[: depth + 1]), "the key is not set"
+        return pointer, "the key is not set"
 
     def invalid(self, pointer: str, detail: str) -> Absence:
         """The absence of a value that is there and cannot be used."""

@@ -27,7 +27,8 @@ def normal_path(path: str) -> str:
         text = _USER.sub(r"\1(hidden)@", text)
     scheme, separator, rest = text.partition("://")
     if separator:
-        return f"{scheme.lower()}://{posixpath.normpath('/' + rest).lstrip('/')}"
+        bucket, _, key = rest.partition("/")  # an empty one stays: s3:///path is not the bucket path
+        return f"{scheme.lower()}://{bucket}/{posixpath.normpath('/' + key).lstrip('/')}".removesuffix("/")
     normal = posixpath.normpath(text)
     return "/" + normal.lstrip("/") if normal.startswith("/") else normal
 

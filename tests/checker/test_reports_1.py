@@ -568,7 +568,11 @@ DESCRIPTIONS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         },
         (),
     ),
-    "without the size of the clients' own store": ({"clients/0/int_client_store_tib": DELETE}, ()),
+    "with a size of the clients' own store that is none": (
+        {"solution/int_client_store_tib": 0},
+        ("int_client_store_tib", "0"),
+    ),
+    "without the size of the clients' own store": ({"solution/int_client_store_tib": DELETE}, ()),
     "a capacity below 1 TiB": ({"solution/usable_capacity_tib": 0.5}, ("usable_capacity_tib", "0.5", "1 or more")),
 }
 
@@ -578,10 +582,10 @@ def test_46_a_field_that_is_demanded_says_why(tmp_path: Path, name: str) -> None
     changes, parts = DESCRIPTIONS[name]
     tree = pair(tmp_path / "tree")
     data = yaml.safe_load(tree.description.read_text())
-    for pointer, value in changes.items():
+    for pointer, value in {"solution/int_client_store_tib": 10.0, **changes}.items():
         set_pointer(data["system_under_test"], f"/{pointer}", value)
     tree.write_description(data)
-    assert told(tree.root, "2.1.7") == [("2.1.7", "error")] * bool(parts)
+    assert told(tree.root) == [("2.1.7", "error")] * bool(parts)
     for finding in findings(tree.root, "2.1.7"):
         has(finding.message, *parts)
 

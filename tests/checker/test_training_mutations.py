@@ -269,6 +269,10 @@ SPOILT: dict[str, tuple[Spoil, list[tuple[str, str, str]]]] = {
         ),
         [("3.4.2", "warning", "same")] * 6,
     ),
+    "a summary without its metrics": (
+        lambda tree: tree.runs[2].edit("summary", {"/metric": DELETE}),
+        [("3.3.2", "error", "?")],
+    ),
     "gate skipped": (
         edit("metadata", {"/args/skip_fs_separation_gate": True}),
         [("3.4.2", "warning", "skipped")] * 6,

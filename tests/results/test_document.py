@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import pytest
+
 from mlpstorage.results.document import Document, Found, Reading, first_of
 from rules.facts import Reason
 
@@ -14,6 +16,23 @@ MISSING = Document("a.json", "missing", "file:a.json", "there is no such file")
 
 def _document(*values: Any) -> Document:
     return Document("a.json", "ok", "file:a.json", data={"args": {"count": values[0]}, "count": values[1], "no": 1})
+
+
+@pytest.mark.parametrize(
+    ("content", "pointer", "detail"),
+    [
+        ({}, "/metric", "the key is not set"),
+        ({"metric": None}, "/metric", "the key is not set"),
+        ({"metric": "none"}, "/metric", "it is not an object"),
+        ({"metric": {}}, "/metric/a~1b", "the key is not set"),
+        ({"metric": {"a/b": {}}}, "/metric/a~1b/mean", "the key is not set"),
+    ],
+)
+def test_what_an_object_would_hold_is_missing_with_it(content: dict[str, Any], pointer: str, detail: str) -> None:
+    found = Document("a.json", "ok", "file:a.json", data=content).int("/metric/a~1b/mean")
+    assert not isinstance(found, Reading)
+    assert (found.reason, found.pointer, found.detail) == (Reason.KEY_ABSENT, pointer, detail)
+    assert found.cause == f"key:a.json#{pointer}"
 
 
 def _one_by_one(document: Document) -> Found[int]:

@@ -175,6 +175,22 @@ def test_object_locations_compare_with_and_without_their_scheme(left, right, sam
 
 
 @pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("s3:///path", "s3:///path"),
+        ("s3://./path", "s3://./path"),
+        ("S3://b//./p/", "s3://b/p"),
+        ("s3://b/../c", "s3://b/c"),
+        ("s3://b/", "s3://b"),
+        ("s3://", "s3://"),
+        ("file:///mnt//x/", "file:///mnt/x"),
+    ],
+)
+def test_a_location_keeps_the_place_of_its_bucket(uri, shown):
+    assert location(uri, "object") == location(shown, "object") == shown
+
+
+@pytest.mark.parametrize(
     "uri",
     [
         "s3://me:se-cret@b/p", "s3://me:ab/se-cret@b/p", "me:se-cret@b/p", "s3:/me:se-cret@b/p",
