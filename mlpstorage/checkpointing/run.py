@@ -291,7 +291,7 @@ def _collect_again(record: Record) -> Collection | None:
     ones = [1] * len(plan.hosts)
     prefix = command.mpi_prefix(plan, state.launcher, len(ones), ones)
     try:
-        return collect(prefix, state.python, {"folder": "", "results": "", "model": "", "token": ""})
+        return collect(prefix, state.python, {"folder": "", "results": "", "model": "", "writes": "0", "token": ""})
     except CollectionError as error:
         record.problems.append(f"the hosts could not be asked again after the run: {error}")
         return None
