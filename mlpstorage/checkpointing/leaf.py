@@ -17,6 +17,9 @@ from .gate import Decision
 from .plan import Plan
 from .readiness import Readiness
 
+_UNRECORDED = ("reads", "machine")
+"""What hosts answer for the readiness check alone."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Record:
@@ -155,7 +158,7 @@ def utc_offset(moment: datetime) -> str:
 def _snapshot(collection: Collection | None) -> dict[str, Any] | None:
     if collection is None:
         return None
-    hosts = [{key: value for key, value in host.items() if key != "reads"} for host in collection.hosts]
+    hosts = [{key: value for key, value in host.items() if key not in _UNRECORDED} for host in collection.hosts]
     totals = [host["memory"]["total"] for host in hosts if host["memory"]["total"] is not None]
     return {
         "total_memory_bytes": sum(totals) if totals else None,

@@ -93,6 +93,7 @@ def judge_answers(plan: Plan, state: Readiness) -> None:
         state.problems.append(
             Problem("hosts", f"{answered} of {len(plan.hosts)} hosts answered", "check --hosts and mpi4py on each host")
         )
+    _machines(plan, state, state.collection)
     _memory(plan, state, state.collection)
     _sharing(plan, state, state.collection)
     if state.collection.paths:
@@ -196,6 +197,7 @@ def _ask_hosts(plan: Plan, state: Readiness, *, look: bool) -> None:
         "folder": plan.checkpoint_folder if look and plan.api == "file" else "",
         "results": plan.results_dir if look else "",
         "model": plan.model,
+        "writes": str(plan.num_checkpoints_write),
         "token": uuid.uuid4().hex,
     }
     ones = [1] * len(plan.hosts)
@@ -211,6 +213,24 @@ def _ask_hosts(plan: Plan, state: Readiness, *, look: bool) -> None:
                 f"make this work: {' '.join([*prefix, 'hostname'])}",
             )
         )
+
+
+def _machines(plan: Plan, state: Readiness, collection: Collection) -> None:
+    """One machine under several names would be counted, and its memory, once for each."""
+    names: dict[str, list[str]] = {}
+    for host, (asked, _) in zip(collection.hosts, plan.hosts, strict=False):
+        if host.get("machine"):
+            names.setdefault(host["machine"], []).append(asked)
+    for same in names.values():
+        if len(same) > 1:
+            state.problems.append(
+                Problem(
+                    "hosts",
+                    f"{', '.join(same)} are one machine",
+                    f"name it once: --hosts ... {same[0]}",
+                    blocking=plan.division != "whatif",
+                )
+            )
 
 
 def _memory(plan: Plan, state: Readiness, collection: Collection) -> None:

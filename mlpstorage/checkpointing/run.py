@@ -38,6 +38,12 @@ WORKLOAD_DIR = ".generated-workload"
 """Where the leaf holds the generated workload file while the benchmark runs."""
 
 
+_NO_RESULT = (
+    "It is no result: remove the leaf when you have read its logs. Left where it is, it counts among the runs of the "
+    "workload."
+)
+
+
 def main(arguments: Sequence[str], environment: Mapping[str, str], started: datetime) -> int:
     """Run the command with the arguments after ``checkpointing run``; ``started`` is when the program began.
 
@@ -291,7 +297,7 @@ def _collect_again(record: Record) -> Collection | None:
     ones = [1] * len(plan.hosts)
     prefix = command.mpi_prefix(plan, state.launcher, len(ones), ones)
     try:
-        return collect(prefix, state.python, {"folder": "", "results": "", "model": "", "token": ""})
+        return collect(prefix, state.python, {"folder": "", "results": "", "model": "", "writes": "0", "token": ""})
     except CollectionError as error:
         record.problems.append(f"the hosts could not be asked again after the run: {error}")
         return None
@@ -303,12 +309,14 @@ def _farewell(record: Record, code: Exit, answer: _Answer) -> None:
     reporter, plan, leaf = answer.reporter, record.plan, record.leaf
     if code is Exit.INTERRUPTED and record.status == "interrupted":
         reporter.say("INTERRUPTED: all ranks were ended; the leaf says so.", "bold yellow")
+        reporter.say(_NO_RESULT, indent=2)
     elif code is Exit.FAILED:
         reporter.say("The benchmark FAILED:", "bold red")
         for problem in record.problems:
             reporter.say(problem, indent=2)
         reporter.say(_last_error(leaf / layout.STDERR_LOG), indent=2)
         reporter.line(f"  see {leaf / layout.STDERR_LOG}")
+        reporter.say(_NO_RESULT, indent=2)
     else:
         reporter.say("Done.", "bold green")
         if plan.num_checkpoints_write and not plan.num_checkpoints_read:

@@ -4,7 +4,8 @@ Says what each host is (memory, CPU, system, disks, interfaces) and, for the fil
 and the results directory from there: free space, filesystem, and whether all hosts see the same files. Leaves nothing
 behind. Runs as a file under whatever Python has mpi4py; without mpi4py a single process still answers.
 
-Argument: a JSON object ``{"folder": str, "results": str, "model": str, "token": str}``; empty paths are not looked at.
+Argument: a JSON object ``{"folder": str, "results": str, "model": str, "writes": str, "token": str}``; ``writes`` is
+the number of checkpoints that the run will write; empty paths are not looked at.
 Output: one document (see :mod:`mlpstorage.mpi.frame`): ``{"mpi": bool, "hosts": [...], "paths": {...} | null}``.
 """
 
@@ -22,6 +23,8 @@ from typing import Any
 
 PLACES = ("folder", "results")
 """Keys of the request that name directories which all hosts must share."""
+CHECKPOINT = "global_epoch1_step"
+"""What the directory of a checkpoint is named, before its number."""
 RANKS_VARIABLES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PALS_SIZE")
 """Where launchers tell a process how many ranks its job has."""
 
@@ -170,15 +173,17 @@ def separation(folder: str, results: str, token: str) -> dict[str, Any]:
     return answer
 
 
-def space(folder: str, model: str) -> dict[str, int]:
+def space(folder: str, model: str, writes: int) -> dict[str, int]:
     """Bytes that a run may use under the checkpoint folder: free ones, and those of checkpoints it overwrites."""
     where = os.statvfs(existing_ancestor(folder))
+    overwritten = {f"{CHECKPOINT}{step}" for step in range(1, writes + 1)}
     reusable = checkpoints = 0
     for name in _names(os.path.join(folder, model)):
         directory = os.path.join(folder, model, name)
-        if name.startswith("global_epoch1_step") and os.path.isdir(directory):
+        if name.startswith(CHECKPOINT) and os.path.isdir(directory):
             checkpoints += 1
-            reusable += sum(_size(os.path.join(directory, file)) for file in _names(directory))
+            if name in overwritten:
+                reusable += sum(_size(os.path.join(directory, file)) for file in _names(directory))
     return {"free": where.f_bavail * where.f_frsize, "reusable": reusable, "checkpoints": checkpoints}
 
 
@@ -220,9 +225,10 @@ def main(request: dict[str, str]) -> None:
     paths = None
     if rank == 0 and folder and results:
         paths = separation(folder, results, token)
-        paths["space"] = space(folder, request["model"])
+        paths["space"] = space(folder, request["model"], int(request["writes"]))
         paths["probed_by_host"] = socket.gethostname()
     facts = host_facts()
+    facts["machine"] = "".join(_lines("/proc/sys/kernel/random/boot_id")).strip()
     if comm:
         tokens: dict[str, str | None] = {}
         if rank == 0 and comm.Get_size() > 1:

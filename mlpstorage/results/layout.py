@@ -34,6 +34,8 @@ COMMANDS = ("datasize", "datagen", RUN)
 SENTINEL = "mlperf-results.yaml"
 """At the root of a results directory that is still worked with."""
 METADATA_SUFFIX = "_metadata.json"
+NO_RESULT = ("failed", "interrupted", "running")
+"""Statuses that metadata record of a run that gave no result."""
 LOG_SUFFIX = ".stdout.log"
 """Of the log of what a command printed."""
 RESERVE_ATTEMPTS = 10

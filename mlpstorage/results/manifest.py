@@ -140,15 +140,21 @@ def _is_stub(root: Root, path: str) -> bool:
 
 
 def write(organisation: Path, mode: str, edition: str, layout_version: int, generated_by: str) -> Path:
-    """Write the manifest of an organisation's directory from what lies in it. Raises OSError."""
+    """Write the manifest of an organisation's directory from what lies in it. Raises OSError.
+
+    A leaf whose metadata says that its run gave no result is not submitted, and not listed.
+    """
     with LocalRoot(organisation) as root:
         runs = []
         stamps: list[provenance.Provenance] = []
         for leaf in leaves(root):
+            metadata = read_json(root, f"{leaf.path}/{layout.metadata_name(leaf.name, leaf.family)}")
+            if metadata.data.get("status") in layout.NO_RESULT:
+                continue
             stamp = read_stamp(root, leaf.path)
             if isinstance(stamp, provenance.Provenance):
                 stamps.append(stamp)
-            runs.append(_entry(root, leaf, stamp if isinstance(stamp, provenance.Provenance) else None))
+            runs.append(_entry(root, leaf, metadata, stamp if isinstance(stamp, provenance.Provenance) else None))
         systems = _systems(root, {run.system for run in runs})
     document = Manifest(
         orgname=organisation.name,
@@ -176,8 +182,7 @@ def read_stamp(root: Root, leaf: str) -> provenance.Provenance | Document | list
     return provenance.parse(document.data) if document.ok else document
 
 
-def _entry(root: Root, leaf: RunLeaf, stamp: provenance.Provenance | None) -> RunEntry:
-    metadata = read_json(root, f"{leaf.path}/{layout.metadata_name(leaf.name, leaf.family)}")
+def _entry(root: Root, leaf: RunLeaf, metadata: Document, stamp: provenance.Provenance | None) -> RunEntry:
     pointer = root.read(f"{leaf.path}/{layout.CODE_IMAGE_POINTER}", _POINTER_BYTES)
     return RunEntry(
         leaf=leaf.path,

@@ -315,6 +315,36 @@ def test_a_run_too_many_is_told_before_it_is_made(
     assert ("2.1.23 will not allow this run beside those that are there" in text) == bool(told)
 
 
+REFUSED = "4.7.1 will not allow this run beside those that are there"
+UNFINISHED = "of a run that did not complete"
+BESIDE: dict[str, tuple[str, list[tuple[str, int, int]], tuple[int, int], list[str]]] = {
+    "the read run of a pair": ("closed", [("completed", 10, 0)], (0, 10), []),
+    "a second write run": ("closed", [("completed", 10, 0)], (10, 0), [REFUSED]),
+    "a second combined run": ("closed", [("completed", 10, 10)], (10, 10), [REFUSED]),
+    "a second combined run in open": ("open", [("completed", 10, 10)], (10, 10), []),
+    "again after a failure": ("closed", [("failed", 10, 10)], (10, 10), [UNFINISHED]),
+    "a pair after an interruption": (
+        "closed", [("interrupted", 10, 0), ("completed", 10, 0)], (0, 10),
+        [UNFINISHED, "2.1.23 will not allow this run"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_what_a_run_makes_of_those_that_are_there_is_told(tool: Tool, work: Path, name: str) -> None:
+    division, there, (writes, reads), told = BESIDE[name]
+    for day, (status, written, read) in enumerate(there, start=1):
+        leaf = work / f"results/{division}/acme/results/fast/checkpointing/llama3-8b/2026070{day}_070551"
+        leaf.mkdir(parents=True)
+        args = {"num_checkpoints_write": written, "num_checkpoints_read": read}
+        document = json.dumps({"status": status, "args": args})
+        (leaf / f"checkpointing_{leaf.name}_metadata.json").write_text(document)
+    counts = ("--num-checkpoints-write", str(writes), "--num-checkpoints-read", str(reads))
+    _, answer = judged(tool, division, "--model", "llama3-8b", *ORG, *SYSTEM, *counts)
+    assert len(answer["notices"]) == len(told)
+    assert all(part in notice for part, notice in zip(told, answer["notices"], strict=True))
+
+
 def test_the_shown_command_is_the_command(tool: Tool) -> None:
     arguments = (*RUN, "closed", "--model", "llama3-8b", "--checkpoint-folder", "/mnt/it's $HOME", "--dry-run")
     shown = tool(*arguments).stdout.partition("This would run")[2].partition("\n")

@@ -111,17 +111,20 @@ def test_directories_of_two_filesystems(tmp_path: Path) -> None:
 
 
 def test_space_counts_what_a_new_run_overwrites(tmp_path: Path) -> None:
-    step = tmp_path / "llama3-8b/global_epoch1_step1"
-    step.mkdir(parents=True)
-    (step / "rank.pt").write_bytes(b"x" * 1000)
+    for number in (1, 2, 10):
+        step = tmp_path / f"llama3-8b/global_epoch1_step{number}"
+        step.mkdir(parents=True)
+        (step / "rank.pt").write_bytes(b"x" * 1000)
     (tmp_path / "llama3-8b/unrelated").mkdir()
-    found = hosts_main.space(str(tmp_path), "llama3-8b")
-    assert (found["checkpoints"], found["reusable"]) == (1, 1000)
+    reusable = {writes: hosts_main.space(str(tmp_path), "llama3-8b", writes)["reusable"] for writes in (0, 1, 9, 10)}
+    assert reusable == {0: 0, 1: 1000, 9: 2000, 10: 3000}
+    found = hosts_main.space(str(tmp_path), "llama3-8b", 1)
+    assert found["checkpoints"] == 3, "each of them may be read"
     assert found["free"] > 0
 
 
 def request(folder: Path, results: Path) -> dict[str, str]:
-    return {"folder": str(folder), "results": str(results), "model": "llama3-8b", "token": "abc"}
+    return {"folder": str(folder), "results": str(results), "model": "llama3-8b", "writes": "1", "token": "abc"}
 
 
 def test_two_ranks_answer_through_the_real_mpirun(mpirun: str, mpi_python: str, tmp_path: Path) -> None:
@@ -142,7 +145,7 @@ def test_one_host_answers_without_mpi4py(mpirun: str, tmp_path: Path) -> None:
     prefix = [
         mpirun, "-n", "1", "-host", "127.0.0.1:1", "--allow-run-as-root", "-x", f"PYTHONPATH={tmp_path}",
     ]  # fmt: skip
-    found = collect(prefix, sys.executable, {"folder": "", "results": "", "model": "", "token": "t"})
+    found = collect(prefix, sys.executable, {"folder": "", "results": "", "model": "", "writes": "0", "token": "t"})
     assert (found.method, len(found.hosts), found.paths) == ("local", 1, None)
     with pytest.raises(CollectionError, match="mpi4py cannot be used"):
         collect([mpirun, "-n", "2", "-host", "127.0.0.1:2", *prefix[5:]], sys.executable, request(tmp_path, tmp_path))

@@ -72,6 +72,23 @@ def test_a_folder_that_a_host_does_not_see_is_named() -> None:
     assert not checked("whatif", "--model", "llama3-8b", *hosts, hosts=2)["sharing"].blocking
 
 
+@pytest.mark.parametrize(("division", "blocking"), [("closed", True), ("open", True), ("whatif", False)])
+def test_one_machine_under_two_names_is_not_two_hosts(division: str, blocking: bool) -> None:
+    plan = parse([division, "--model", "llama3-8b", "--hosts", "10.0.0.1", "node1", "node2"], {}).plan
+    hosts = answered(3, 4096 * GIB, 10_000 * GIB, False, 0).hosts
+    for host, machine in zip(hosts, ("a", "a", "b"), strict=True):
+        host.update(machine=machine, hostname="same everywhere", reads={})
+    state = readiness.Readiness(collection=Collection("mpi", hosts, None))
+    readiness.judge_answers(plan, state)
+    assert [(problem.text, problem.blocking) for problem in state.problems] == [
+        ("10.0.0.1, node1 are one machine", blocking)
+    ]
+
+
+def test_hosts_that_do_not_tell_their_machine_are_not_compared() -> None:
+    assert checked("closed", "--model", "llama3-8b", "--hosts", "host0:4", "node:4", hosts=2).keys() == {"sharing"}
+
+
 def test_one_filesystem_is_the_rules_matter() -> None:
     assert checked("closed", "--model", "llama3-8b", same=True) == {}
 

@@ -194,6 +194,20 @@ def test_the_manifest_lists_every_leaf_once(tmp_path: Path) -> None:
     assert by_leaf[CHECKPOINT].command == "run"
 
 
+@pytest.mark.parametrize(
+    ("status", "listed"),
+    [("completed", True), (None, True), ([], True), ("failed", False), ("interrupted", False), ("running", False)],
+)
+def test_a_leaf_of_a_run_that_gave_no_result_is_not_in_the_manifest(
+    tmp_path: Path, status: object, listed: bool
+) -> None:
+    leaf = tmp_path / "results/fast/checkpointing/llama3-8b/20260701_100000"
+    leaf.mkdir(parents=True)
+    (leaf / "checkpointing_20260701_100000_metadata.json").write_text(json.dumps({"status": status}))
+    document = yaml.safe_load(manifest.write(tmp_path, "closed", "3.0", 3, "test").read_text())
+    assert len(document["runs"]) == listed
+
+
 def test_damaged_leaves_do_not_keep_the_manifest_from_being_written(tmp_path: Path) -> None:
     path = leaf(tmp_path, RUN, stamped=True, pointer="x" * 1000)
     (path / "provenance.json").write_text('{"schema": ')
