@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -17,6 +18,12 @@ from mlpstorage.checkpointing.dlio_main import PROBE_MARK
 sys.path.insert(0, str(Path(__file__).parent))
 
 from running import Tool, tool_command, tool_environment
+
+
+@pytest.fixture(autouse=True, scope="session")
+def a_lost_terminal_is_not_ignored() -> None:
+    """Programs that tests start inherit it where the tests themselves run under nohup, and then rightly stay."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture
