@@ -17,7 +17,7 @@ import yaml
 
 from . import __version__
 from .checkpointing.exits import Parser, UsageError
-from .checkpointing.options import checked_name
+from .checkpointing.values import checked_name
 from .results import layout
 from .results.document import read_yaml
 from .results.roots.local import LocalRoot

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import NoReturn
@@ -59,22 +58,3 @@ def meant(words: Iterable[str], known: Iterable[str]) -> str:
     names = list(known)
     close = dict.fromkeys(name for word in words for name in get_close_matches(word, names, n=1, cutoff=0.8))
     return f"; did you mean {' and '.join(close)}?" if close else ""
-
-
-def integer(option: str, text: str, least: int, most: int) -> int:
-    """A whole number that an option states, from ``least`` to ``most``. Raises UsageError."""
-    number = re.fullmatch(r"\s*([+-]?)0*([0-9]+)\s*", text)
-    if number is None:
-        raise UsageError(f"{option}: {text!r} is not a whole number")
-    sign, digits = number.groups()
-    # No limit has that many digits, and Python converts no number of thousands of them.
-    if len(digits) > len(str(most)) or not least <= int(sign + digits) <= most:
-        raise UsageError(f"{option}: {sign.strip('+')}{digits} is out of range, {least} to {most}")
-    return int(sign + digits)
-
-
-def uninterpreted(what: str, text: str) -> str:
-    """The text, which reaches DLIO as it is. Raises UsageError for what its configuration language would act on."""
-    if "${" in text or "\n" in text:
-        raise UsageError(f"{what} holds '${{' or a line break, which DLIO would interpret")
-    return text

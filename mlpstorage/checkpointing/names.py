@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ..results import layout
 from .exits import UsageError
-from .options import checked_name
 from .plan import Plan
+from .values import checked_name
 
 _WHATIF_ORG = "whatif"
 _WHATIF_SYSTEM = "unnamed"

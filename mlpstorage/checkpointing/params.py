@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from rules.derived import checkpointing as derived
 
 from ..results.credentials import holds_credential, names_credential
-from .exits import UsageError, integer, uninterpreted
+from .exits import UsageError
 from .plan import ARCHITECTURE_KEYS, TOOL_KEYS
+from .values import integer, uninterpreted
 
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _PADDED = re.compile(r"[+-]?0[0-9_]+(\.[0-9]*)?")

@@ -10,8 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import yaml
-from trees import set_pointer
+from trees import describe, point, set_pointer
 
 OPTIONS: dict[int, dict[str, Any]] = {
     1: {
@@ -164,30 +163,18 @@ class KvTree:
     root: Path
     division: str = "closed"
     model: str = "llama3.1-8b"
+    hosts: int = 1
+    """Clients that the description states."""
 
     @property
     def workload(self) -> Path:
         return self.root / self.division / "acme" / "results" / "fast-1" / "kv_cache" / self.model
 
     def describe(self, **architecture: Any) -> None:
-        stated = {"benchmark_API": "file", "product_API": "file", **architecture}
-        description = {
-            "system_under_test": {
-                "solution": {
-                    "submission_name": "fast-1",
-                    "architecture": stated,
-                    "capabilities": {
-                        "multi_host": True,
-                        "simultaneous_write": True,
-                        "simultaneous_read": True,
-                        "remap_time_in_seconds": 0,
-                    },
-                }
-            }
-        }
-        file = self.root / self.division / "acme" / "systems" / "fast-1.yaml"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(yaml.safe_dump(description))
+        """Write the system description, with changed values of its architecture."""
+        path = self.root / self.division / "acme" / "systems" / "fast-1.yaml"
+        changes = {f"architecture/{name}": value for name, value in architecture.items()}
+        describe(path, changes, hosts=self.hosts, memory_gib=512)
 
     def add(self, start: str = START, *, ranks: int = 1, hosts: int = 1, trials: int = 3, seed: int = 42) -> KvLeaf:
         """Add a legal leaf of a run that began at ``start`` (its name)."""
@@ -279,6 +266,7 @@ class KvTree:
         leaf.metadata.write_text(json.dumps(metadata))
         leaf.summary.write_text(json.dumps(summary))
         leaf.aggregate()
+        point(self.root, leaf.path)
         (leaf.path / "fs_separation.json").write_text(json.dumps({"version": 1, "same_filesystem": False}))
         if hosts > 1:
             (leaf.path / ".fs_probe").mkdir()
@@ -341,6 +329,6 @@ def _write_logs(leaf: KvLeaf, option: int, trial: int, at: datetime) -> None:
 
 def legal(root: Path, division: str = "closed", **leaf: Any) -> tuple[KvTree, KvLeaf]:
     """A tree with one legal leaf."""
-    tree = KvTree(root, division)
+    tree = KvTree(root, division, hosts=leaf.get("hosts", 1))
     tree.describe()
     return tree, tree.add(**leaf)

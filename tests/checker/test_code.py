@@ -243,7 +243,6 @@ def test_a_pruned_pointer_of_a_training_run_is_told_once(tmp_path: Path, content
     tree = TrainingTree(tmp_path).build()
     for run in tree.runs:
         run.edit("metadata", {"/args/_validated_pool_hash": IMAGE})
-        point(tmp_path, run.path)
     before = {finding.fingerprint for finding in check(tmp_path, Options()).findings}
     (tree.runs[0].path / ".mlps-code-image").write_text(content)
     new = [f for f in check(tmp_path, Options()).findings if f.fingerprint not in before]
@@ -707,7 +706,7 @@ def test_leaves_without_a_pointer_are_one_finding(tmp_path: Path) -> None:
     tree = TrainingTree(tmp_path).build()
     for run in tree.runs:
         run.edit("metadata", {"/args/_validated_pool_hash": IMAGE})
-    point(tmp_path, tree.runs[0].path)
-    (tree.runs[0].path / ".mlps-code-image").unlink()
+    for pointer in tree.workload.glob("*/*/.mlps-code-image"):
+        pointer.unlink()
     found = [f for f in check(tmp_path, Options()).findings if "3.6.1" in (f.rule, *f.opens) or f.rule == "CHECK-01"]
     assert [(f.rule, f.clause, len(f.paths)) for f in found] == [("CHECK-01", "pointer", 8)]

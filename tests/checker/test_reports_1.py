@@ -89,6 +89,25 @@ def found_with(tree: Tree, rule: str, **limits: object) -> list[str]:
     return [finding.clause for finding in found if finding.rule == rule]
 
 
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda root: pair(root),
+        lambda root: combined(root),
+        lambda root: llama_70b(root),
+        lambda root: TrainingTree(root).build(),
+        lambda root: TrainingTree(root, hosts=2).build(),
+        lambda root: legal(root),
+        lambda root: legal(root, ranks=20, hosts=4),
+        lambda root: complete(root),
+    ],
+    ids=["pair", "combined", "70b", "training", "training on two hosts", "KV cache", "KV cache on four hosts", "VDB"],
+)
+def test_what_these_tests_spoil_is_legal(tmp_path: Path, build: Callable[[Path], object]) -> None:
+    build(tmp_path)
+    assert told(tmp_path) == []
+
+
 # Missed violations.
 
 
@@ -133,7 +152,7 @@ def test_2_the_legal_subset_run_may_carry_the_label(tmp_path: Path, changes: dic
         leaf.edit("metadata", changes)
         leaf.override("checkpoint.mode", "subset")
         leaf.override("model.parallelism.data", 8)
-    assert told(tree.root, "4.3.5", "4.6.1", "4.6.3") == []
+    assert told(tree.root) == []
 
 
 def test_5_what_was_not_evaluated_is_no_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -219,14 +238,14 @@ def test_14_no_number_of_the_book_is_without_an_entry(edition: str) -> None:
 
 def test_16_a_high_utilisation_makes_no_dataset_large_enough(tmp_path: Path) -> None:
     tree = TrainingTree(tmp_path, accelerators=8, files=7380, au=99.2).build()  # twice the memory
-    assert told(tree.root, "3.3.2") == []
+    assert told(tree.root) == [("3.1.2", "error"), ("3.1.2", "warning")]
     (short,) = [f for f in findings(tree.root, "3.1.2") if f.severity.value == "error"]
     has(short.message, "7380 files", "28000 files", "18438.84")
 
 
 def missing_of(tree: KvTree) -> str:
     """Message of the one error on what was measured."""
-    (found,) = [f for f in findings(tree.root) if f.rule[0] in "6X" and f.severity.value == "error"]
+    (found,) = [f for f in findings(tree.root) if f.severity.value == "error"]
     return found.message
 
 
@@ -296,7 +315,7 @@ def test_23_the_pause_lies_between_invocations_not_between_measurements(tmp_path
     tree = short_pair(tmp_path / "tree")
     tree.leaves[0].edit("metadata", dict(write))
     tree.leaves[1].edit("metadata", dict(read))
-    assert told(tree.root, "2.1.24", "4.7.1") == expected
+    assert told(tree.root) == expected
     for finding in findings(tree.root, "4.7.1"):
         has(finding.message, *parts)
 
@@ -326,7 +345,7 @@ def test_25_the_collection_of_hosts_after_a_run_is_no_pause(tmp_path: Path, name
     tree.leaves[0].edit("metadata", {"/cluster_snapshots/end/hosts": [], **changes})
     for second, expected in ((18, []), (40, [("4.7.1", "error")])):
         tree.leaves[1].edit("metadata", {"/invocation_start_time": f"2026-07-01T10:05:{second}"})
-        assert told(tree.root, "2.1.24", "4.7.1") == expected
+        assert told(tree.root) == expected
     has(only(tree.root, "4.7.1").message, origin)
 
 
@@ -376,10 +395,9 @@ def test_29_evidence_of_filesystems_is_what_tools_write(tmp_path: Path, name: st
 
 def test_31_a_sizing_is_no_invocation(tmp_path: Path) -> None:
     training = TrainingTree(tmp_path / "training").build()
-    assert told(training.root, "2.1.12", "3.3.1") == []
+    assert told(training.root) == []
     tree = pair(tmp_path / "tree")
     tree.add("20260701_095000", 10, 10).edit("metadata", {"/command": "datasize", "/args/command": "datasize"})
-    assert told(tree.root, "4.7.1", "4.7.2") == []
     assert told(tree.root) == [("2.1.23", "error")]
 
 

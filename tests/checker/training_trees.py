@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from trees import DELETE, DESCRIPTION, GIB, set_pointer
+from trees import DELETE, GIB, describe, point, set_pointer
 
 UNET3D: dict[str, Any] = {
     "model": {"name": "unet3d", "type": "cnn"},
@@ -139,8 +139,7 @@ class TrainingTree:
     def build(self) -> TrainingTree:
         """Write everything."""
         description = self.root / self.division / "acme" / "systems" / "fast-1.yaml"
-        description.parent.mkdir(parents=True)
-        description.write_text(yaml.safe_dump(DESCRIPTION))
+        describe(description, {}, hosts=self.hosts, memory_gib=self.memory_gib)
         self.add_datasize("20260701_080000")
         self.add_datagen("20260701_090000")
         for name in RUNS:
@@ -205,6 +204,7 @@ class TrainingTree:
             "dataset.total_disk_bytes": count * 146600628,
         }
         leaf.file("metadata").write_text(json.dumps(self._metadata(name, "datasize", overrides, None)))
+        point(self.root, leaf.path)
         return leaf
 
     def add_datagen(self, name: str) -> TrainingLeaf:
@@ -215,7 +215,7 @@ class TrainingTree:
         return leaf
 
     def add_run(self, name: str) -> TrainingLeaf:
-        """A run of ten minutes with the tree's utilisation in every epoch."""
+        """A run of nearly an hour, up to the next one, with the tree's utilisation in every epoch."""
         leaf = TrainingLeaf(self.workload / "run" / name)
         self._write(leaf, "run", [f"dataset.num_files_train={self.files}", "reader.read_threads=8"])
         template = TEMPLATES[self.model]
@@ -224,7 +224,7 @@ class TrainingTree:
         begin = datetime.strptime(name, "%Y%m%d_%H%M%S")
         summary = {
             "start": (begin + timedelta(seconds=10)).isoformat(),
-            "end": (begin + timedelta(seconds=590)).isoformat(),
+            "end": (begin + timedelta(seconds=3580)).isoformat(),
             "num_accelerators": self.accelerators,
             "num_hosts": self.hosts,
             "num_files_train": self.files,
@@ -273,6 +273,7 @@ class TrainingTree:
             "probed_at": datetime.strptime(leaf.path.name, "%Y%m%d_%H%M%S").isoformat() + "Z",
         }
         leaf.file("fs").write_text(json.dumps(sidecar))
+        point(self.root, leaf.path)
 
 
 __all__ = ["DATA", "DELETE", "RESULTS", "RUNS", "TrainingLeaf", "TrainingTree"]

@@ -131,6 +131,27 @@ def dump_yaml(data: Any) -> str:
     return yaml.safe_dump(json.loads(json.dumps(data)), sort_keys=False)
 
 
+def describe(path: Path, changes: dict[str, Any], *, hosts: int, memory_gib: float) -> None:
+    """Write a description of the system that is called as the file, and a PDF beside it.
+
+    ``changes``: values (or DELETE) by pointer below ``solution``; ``hosts``: clients of ``memory_gib`` each.
+    """
+    description = copy.deepcopy(DESCRIPTION)
+    for pointer, value in {"submission_name": path.stem, **changes}.items():
+        set_pointer(description, f"/system_under_test/solution/{pointer}", value)
+    (client,) = description["system_under_test"]["clients"]
+    client["quantity"] = hosts
+    client["chassis"]["memory_capacity"] = int(memory_gib)
+    write_description(path, description)
+
+
+def write_description(path: Path, description: dict[str, Any]) -> None:
+    """Write a description, and a PDF beside it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(dump_yaml(description))
+    path.with_suffix(".pdf").write_bytes(PDF)
+
+
 IMAGE = "3db5838b720b8828eef40fd19b8bc3c8"
 """Hash of the code image that :func:`point` makes: one file, its path and its content."""
 
@@ -238,20 +259,12 @@ class Tree:
 
     def describe(self, **changes: Any) -> None:
         """Write the system description, with changed (or DELETEd) capabilities."""
-        description = copy.deepcopy(DESCRIPTION)
-        for name, value in changes.items():
-            set_pointer(description, f"/system_under_test/solution/capabilities/{name}", value)
-        description["system_under_test"]["solution"]["submission_name"] = self.system
-        (client,) = description["system_under_test"]["clients"]
-        client["quantity"] = self.hosts
-        client["chassis"]["memory_capacity"] = int(self.memory_gib)
-        self.write_description(description)
+        capabilities = {f"capabilities/{name}": value for name, value in changes.items()}
+        describe(self.description, capabilities, hosts=self.hosts, memory_gib=self.memory_gib)
 
     def write_description(self, description: dict[str, Any]) -> None:
         """Write a description, and a PDF beside it."""
-        self.description.parent.mkdir(parents=True, exist_ok=True)
-        self.description.write_text(dump_yaml(description))
-        self.description.with_suffix(".pdf").write_bytes(PDF)
+        write_description(self.description, description)
 
     def add(
         self,

@@ -9,14 +9,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import yaml
-from trees import set_pointer
+from trees import IMAGE, describe, point, set_pointer
 
 QUERIES = 4800
 SECONDS = 60.0
 QPS = 80.0
 LATENCY_MS = 100.0
-IMAGE = "0123456789abcdef0123456789abcdef"
 FIRST_RUN = datetime(2026, 7, 21, 10, 22, 36)
 
 
@@ -39,21 +37,6 @@ RECALL = {
     "recall_at_k": 0.52, "mean_recall": 0.52, "min_recall": 0.1, "max_recall": 0.9, "median_recall": 0.5,
     "k": 10, "num_queries_evaluated": 1000, "per_query_recall": [0.1, 0.9],
 }  # fmt: skip
-
-DESCRIPTION = {
-    "system_under_test": {
-        "solution": {
-            "submission_name": "vec-1",
-            "architecture": {"benchmark_API": "file"},
-            "capabilities": {
-                "multi_host": True,
-                "simultaneous_write": True,
-                "simultaneous_read": True,
-                "remap_time_in_seconds": 0,
-            },
-        }
-    }
-}
 
 
 @dataclass
@@ -110,10 +93,7 @@ class Tree:
 
     def describe(self, api: str = "file") -> None:
         path = self.root / self.division / "acme" / "systems" / "vec-1.yaml"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        data = json.loads(json.dumps(DESCRIPTION))
-        data["system_under_test"]["solution"]["architecture"]["benchmark_API"] = api
-        path.write_text(yaml.safe_dump(data))
+        describe(path, {"architecture/benchmark_API": api}, hosts=1, memory_gib=512)
 
     def _metadata(self, command: str, start: datetime, seconds: int, extra: dict[str, Any]) -> dict[str, Any]:
         stamp = start.strftime("%Y%m%d_%H%M%S")
@@ -181,7 +161,7 @@ class Tree:
             "INFO Benchmark completed successfully!\n",
         )
         leaf.write("vector_database_datagen.stdout.log", "")
-        leaf.write(".mlps-code-image", f"md5-tree-v2:{IMAGE}\n")
+        point(self.root, leaf.path)
         self.loads.append(leaf)
         return leaf
 
@@ -214,7 +194,7 @@ class Tree:
         leaf.write("vector_database_run.stdout.log", self.log())
         leaf.write("vector_database_run.stderr.log", "")
         leaf.write("fs_separation.json", {"version": 1, "same_filesystem": False})
-        leaf.write(".mlps-code-image", f"md5-tree-v2:{IMAGE}\n")
+        point(self.root, leaf.path)
         self.runs.append(leaf)
         return leaf
 
