@@ -208,6 +208,8 @@ class Environment:
             program = self._env.compile(text)
         except RuntimeError as error:
             raise self._readable(str(error)) from error
+        if "matches" in text:
+            _check_patterns(tree)
         expression = Expression(text, tree, reads, program.return_type(), program)
         if not reads:
             self._dry_run(expression)
@@ -258,6 +260,16 @@ class Environment:
             return CompileError(text.splitlines()[0])
         problems = "; ".join(re.sub(r"\s*\[[A-Z_]+\]$", "", problem) for _, _, problem in found)
         return CompileError(problems, found[0][1] if found[0][0] == 1 else 0)
+
+
+def _check_patterns(tree: Node) -> None:
+    """Try the regular expressions that are written out: CEL itself reads one at each evaluation, and not before."""
+    for node in tree.walk():
+        pattern = node.children[-1] if node.kind == "call" and node.text == "matches" else None
+        if pattern and pattern.kind == "literal":
+            result = cel.NewEnv().compile(f"''.matches({pattern.text})").eval(data={})
+            if result.type() == Type.ERROR:
+                raise CompileError(str(result.value()).partition(": ")[2], pattern.start + 1)
 
 
 def _column(tree: Node, name: str) -> int:
