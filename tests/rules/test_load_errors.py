@@ -129,6 +129,12 @@ CASES = {
         "equivalent.0.raeson: unknown key; did you mean 'reason'?",
     ),
     "an empty judgement": (REQUIRE, "require:", 13, "require: must not be empty"),
+    "a fold that names nothing": (
+        "    statement:",
+        '    fold: ""\n    statement:',
+        12,
+        "rule 9.1: fold: must not be empty",
+    ),
     "no name": ("    name: testRule\n", "", 9, "rule 9.1: 'name' is missing"),
     "an unknown severity": (
         "    statement:",
