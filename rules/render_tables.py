@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from .compiled import CompiledClause, CompiledRule
 from .edition import Edition
+from .messages import unit_of
 from .tables import Column, Table, cell_text
 
 
@@ -69,4 +70,4 @@ def _cell(table: Table, row: str, name: str, editions: Sequence[str]) -> str:
 
 
 def _value(column: Column, value: object) -> str:
-    return f"{cell_text(value)} {column.unit}".strip() if value not in ("", []) else "-"
+    return f"{cell_text(value)} {unit_of(value, column.unit)}".strip() if value not in ("", []) else "-"

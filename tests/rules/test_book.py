@@ -160,16 +160,14 @@ def test_the_rendered_book_shows_every_table_once_and_links_lead_to_them():
 @pytest.mark.parametrize(
     "line",
     [
-        pytest.param(
-            "| subset_processes | 8 processes | Process count of a subset run. |",
-            id="a limit",
-        ),
+        pytest.param("| subset_processes | 8 processes | Process count of a subset run. |", id="a limit"),
         pytest.param(
             "| closed_processes | 8 processes | 64 processes | 512 processes | 1024 processes |"
             " Process count of a CLOSED run, TP x PP x DP. |",
             id="more columns than rows, turned round",
         ),
         pytest.param("| unet3d_a100 | unet3d | a100 | 7 samples | 0.636 s | 5 epochs |", id="more rows than columns"),
+        pytest.param("| dlrm_mi355 | dlrm | mi355 | 18432 samples | 0.0005625 s | 1 epoch |", id="one of a unit"),
         pytest.param("- epochs: Epochs of one run (e).", id="what its columns mean"),
         pytest.param("The row is that of `run.model` or `workload.model`.", id="what chooses the row"),
         pytest.param("| query_noise | 0.05 |", id="a table that only derived facts read"),
