@@ -58,25 +58,8 @@ def subset_cell(edition: Edition, model: str) -> str:
     return f"{reference_rows('checkpointing-models')[model]['published_subset_size_gb']:g}"
 
 
-def kv_cache_tables(edition: Edition) -> Iterator[str]:
-    """Table KVCache-1."""
-    table = edition.tables["kv_option_table"]
-    titles = [f"{name} ({column.unit})" if column.unit else name for name, column in table.columns.items()]
-    yield from (
-        "### Table KVCache-1: what each Option of a CLOSED run executes",
-        "",
-        "| Option | " + " | ".join(titles) + " |",
-        "|---|" + "---|" * len(titles),
-    )
-    for option, row in reference_rows("kvcache-options").items():
-        cells = (f"{value:g}" if isinstance(value, float) else str(value) for value in row.values())
-        yield f"| {option} | " + " | ".join(cells) + " |"
-    yield ""
-
-
 TABLES: Mapping[str, Callable[[Edition], Iterator[str]]] = {
     "checkpointing": checkpointing_tables,
     "training": training_tables,
-    "kv_cache": kv_cache_tables,
 }
 """Workload of a section to the lines of its tables."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from typing import Any
 
-from .compiler import CompileError, Declarations, Environment, Expression, Template, Type, Variable, cel_type
+from .compiler import CompileError, Declarations, Environment, Expression, Type, Variable, cel_type
 from .entries import Clause, ClausePatch, Rule
 from .facts.base import MODELS, FactInfo, FactModel, Known, Record
 from .invalid import near
 from .memory import Memory
+from .messages import Template
 from .outcomes import Outcome, Severity
 from .subjects import ITEM, ancestors, variables
 from .tables import CELL_TYPES, Table

@@ -163,7 +163,7 @@ class Rule(_Strict):
     statement: str
     rationale: str = ""
     notes: list[str] = []
-    fold: str = ""
+    fold: str = Field(default="", min_length=1)
     """Namespace of the subject whose path merged findings carry, e.g. ``workload``, or ``parent``."""
     clauses: dict[str, Clause]
     variants: dict[str, Variant] = {}
@@ -229,7 +229,7 @@ class Rule(_Strict):
 class Defaults(_Strict):
     """What a section's rules have unless they say otherwise."""
 
-    fold: str = ""
+    fold: str = Field(default="", min_length=1)
 
 
 class Section(_Strict):

@@ -10,9 +10,11 @@ from .edition import Edition, LoadedSection, load_edition
 from .entries import Clause, Example
 from .examples import BuiltExample, build_examples, scope_of
 from .judge import judge, yielding
+from .loading import BOOK
 from .outcomes import Outcome
+from .render_tables import links, table_lines
 from .subjects import Scope
-from .tables import Table, cell_text
+from .tables import Table, load_table
 
 _DECIDED = {
     "plan": "on the command line",
@@ -38,8 +40,18 @@ def render_book(editions: Sequence[str]) -> str:
         caution = f" {other.info.caution}" if other.info.caution else ""
         lines.append(f"- `{other.id}`: {other.info.title}.{caution}")
     lines.append("")
+    names = [edition.id, *(other.id for other in others)]
+    shown: set[str] = set()
     for loaded in edition.loaded_sections():
         lines += _section(edition, others, loaded)
+        lines += _tables(["### Tables of this section"], loaded.tables, names, shown)
+    heading = [
+        "## Tables behind facts",
+        "",
+        "No rule names these tables; facts that rules read are computed from them.",
+    ]
+    every = [load_table(path.stem) for path in sorted((BOOK / "tables").glob("*.yaml"))]
+    lines += _tables(heading, every, names, shown)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -61,10 +73,16 @@ def _section(edition: Edition, others: Sequence[Edition], loaded: LoadedSection)
             having = [other for other in others if other.id in entry.editions]
             yield from (f"#### {entry.id} {entry.name} (only in {', '.join(f'`{other.id}`' for other in having)})", "")
             yield from (having[-1].rule(entry.id).statement.strip(), "")
-    yield from ("### Limits of this section", "")
-    for table in loaded.tables:
-        if table.kind == "limits":
-            yield from _limits(edition, table)
+
+
+def _tables(heading: Sequence[str], tables: Sequence[Table], editions: Sequence[str], shown: set[str]) -> Iterator[str]:
+    """Those whose names are not among ``shown`` yet; it gets them."""
+    new = [table for table in tables if table.name not in shown]
+    shown.update(table.name for table in new)
+    if new:
+        yield from (*heading, "")
+    for table in new:
+        yield from table_lines(table, editions)
 
 
 def _rule(edition: Edition, others: Sequence[Edition], rule: CompiledRule) -> Iterator[str]:
@@ -84,6 +102,7 @@ def _rule(edition: Edition, others: Sequence[Edition], rule: CompiledRule) -> It
             f" {_code(_requirement(clause.clause))} |"
         )
     yield ""
+    yield from links(edition, rule)
     yield from _differences(others, rule)
     examples = build_examples(edition.section_of(rule.id), rule)
     legal = [example for example in examples if example.example.passes and not example.example.fail]
@@ -184,20 +203,3 @@ def _messages(edition: Edition, rule: CompiledRule, built: BuiltExample, example
             for judgement in found:
                 if judgement.outcome is Outcome.VIOLATION:
                     yield clause.key, judgement.message
-
-
-def _limits(edition: Edition, table: Table) -> Iterator[str]:
-    cells = edition.cells[table.name]
-    if table.rows:
-        yield from (f"| {table.title} | " + " | ".join(table.columns) + " |", "|---|" + "---|" * len(table.columns))
-        for row, values in cells.items():
-            yield (
-                f"| {row} | "
-                + " | ".join(f"{cell_text(values[c])} {table.columns[c].unit}".strip() for c in table.columns)
-                + " |"
-            )
-    else:
-        yield from ("| limit | value | meaning |", "|---|---|---|")
-        for name, column in table.columns.items():
-            yield f"| {name} | {cell_text(cells[''][name])} {column.unit} | {column.description} |".replace("  |", " |")
-    yield ""

@@ -163,7 +163,7 @@ class Rulings:
             clause="main",
             severity=Severity.WARNING,
             outcome="violation",
-            division=place_of(waiver.path).division,
+            division=place_of(waiver.path).division.lower(),
             path=_literal_start(waiver.path),
             item=f"{waiver.rule} {waiver.path}",
             message=clean(f"waiver of {waiver.rule} ({place}): {message}"),

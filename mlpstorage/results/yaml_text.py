@@ -5,7 +5,7 @@ The values are those of PyYAML's safe loader. Nothing is composed before it is k
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +20,8 @@ except ImportError:  # libyaml is optional in PyYAML
 
 MAX_DEPTH = 100
 """Levels of nesting; the deepest real file has nine."""
-_COLLECTIONS = (None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
+COLLECTIONS = (None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
+"""Tags of mappings and lists, None where none is written."""
 _MERGE = "tag:yaml.org,2002:merge"
 _VALUE = "tag:yaml.org,2002:value"
 _TEXT = "tag:yaml.org,2002:str"
@@ -42,9 +43,19 @@ class RefusedYamlError(UnusableYamlError):
 def parse(data: bytes) -> Any:
     """The one value of the text; None if there is none. Raises UnusableYamlError."""
     builder = _Builder()
+    feed(data, builder.take)
+    return builder.value
+
+
+def feed(data: bytes | str, take: Callable[[Any], None]) -> None:
+    """Hand out the events of a text, as ``yaml.parse`` gives them, one by one.
+
+    Raises UnusableYamlError, also for what ``take`` raises as PyYAML does.
+    """
     try:
-        for event in events(data):
-            builder.take(event)
+        loader: Any = _SafeLoader(data)
+        for event in iter(loader.get_event, None):
+            take(event)
     except yaml.MarkedYAMLError as error:
         place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise UnusableYamlError(f"it is not YAML: {place}{clean(str(error.problem), 200)}") from None
@@ -53,13 +64,6 @@ def parse(data: bytes) -> Any:
     except (yaml.YAMLError, ValueError, OverflowError, TypeError) as error:
         # dates that do not exist, integers of thousands of digits
         raise UnusableYamlError(f"it is not usable YAML: {clean(str(error), 200)}") from None
-    return builder.value
-
-
-def events(data: bytes | str) -> Iterator[Any]:
-    """The events of a text, as ``yaml.parse`` gives them. Raises yaml.YAMLError."""
-    loader: Any = _SafeLoader(data)
-    return iter(loader.get_event, None)
 
 
 class _Mapping:
@@ -113,7 +117,7 @@ class _Builder:
         top = self._open[-1] if self._open else None
         if isinstance(top, _Mapping) and not top.waiting:
             raise UnusableYamlError(f"line {event.start_mark.line + 1}: a key must be plain text")
-        if event.tag not in _COLLECTIONS:
+        if event.tag not in COLLECTIONS:
             problem = f"could not determine a constructor for the tag {event.tag!r}"
             raise yaml.constructor.ConstructorError(None, None, problem, event.start_mark)
         self._put(top, container.value if isinstance(container, _Mapping) else container)

@@ -16,12 +16,12 @@ from mlpstorage.results import yaml_text
 from mlpstorage.results.document import Document
 from mlpstorage.results.files import Content
 from mlpstorage.results.text import SHORT, clean, shorten
+from mlpstorage.results.yaml_text import UnusableYamlError
 
 MAX_DEPTH = 50
 """Levels of nesting; the format has nine."""
 MAX_VALUES = 100_000
 """Keys and values; the longest descriptions, with all kernel settings of every node group, have some ten thousand."""
-_PLAIN = (None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 _TWIN = "\n"
 """Stands for a key that was there before; no cleaned key is this."""
 Location = tuple[str | int, ...]
@@ -46,10 +46,6 @@ class Source:
         return self.lines.get(location, 1)
 
 
-class _RefusedError(Exception):
-    """The file cannot be used; the text says why."""
-
-
 def parse(content: Content, path: str) -> Source:
     """A description from the bytes of its file. Never raises for bad content: the document's state tells."""
     shown = clean(path)
@@ -59,7 +55,7 @@ def parse(content: Content, path: str) -> Source:
     reader = _Reader()
     try:
         data = reader.read(content.data)
-    except _RefusedError as problem:
+    except UnusableYamlError as problem:
         return Source(Document(shown, "damaged", cause, clean(str(problem), 300)))
     return Source(Document(shown, "ok", cause, data=data), reader.lines, tuple(reader.duplicates), reader.texts)
 
@@ -92,24 +88,16 @@ class _Reader:
         self._values = self._documents = 0
 
     def read(self, data: bytes) -> dict[str, Any]:
-        """The top mapping. Raises _RefusedError."""
+        """The top mapping. Raises UnusableYamlError."""
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise _RefusedError(f"it is not UTF-8 (byte {error.start})") from None
+            raise UnusableYamlError(f"it is not UTF-8 (byte {error.start})") from None
         if "\0" in text:
-            raise _RefusedError("it holds NUL characters: it is binary, or UTF-16")
-        try:
-            for event in yaml_text.events(text):
-                self._take(event)
-        except yaml.MarkedYAMLError as error:
-            place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-            raise _RefusedError(f"it is not YAML: {place}{error.problem}") from None
-        except (yaml.YAMLError, ValueError, OverflowError, TypeError) as error:
-            # dates that do not exist, integers of thousands of digits
-            raise _RefusedError(f"it is not usable YAML: {error}") from None
+            raise UnusableYamlError("it holds NUL characters: it is binary, or UTF-16")
+        yaml_text.feed(text, self._take)
         if not isinstance(self._top, dict):
-            raise _RefusedError("its top level is not a mapping")
+            raise UnusableYamlError("its top level is not a mapping")
         return self._top
 
     def _take(self, event: Any) -> None:
@@ -119,17 +107,17 @@ class _Reader:
         elif kind is yaml.DocumentStartEvent:
             self._documents += 1
             if self._documents > 1:
-                raise _RefusedError(f"it is not YAML: line {_line(event)}: but found another document")
+                raise UnusableYamlError(f"it is not YAML: line {_line(event)}: but found another document")
         elif isinstance(event, yaml.NodeEvent):
             self._values += 1
             if self._values > MAX_VALUES:
-                raise _RefusedError(f"it has more than {MAX_VALUES} values")
+                raise UnusableYamlError(f"it has more than {MAX_VALUES} values")
             self._node(event, kind)
 
     def _node(self, event: Any, kind: type) -> None:
         above = self._open[-1] if self._open else None
         if kind is yaml.AliasEvent:
-            raise _RefusedError(f"line {_line(event)}: aliases are not read: write the value out")
+            raise UnusableYamlError(f"line {_line(event)}: aliases are not read: write the value out")
         if above is not None and isinstance(above.value, dict) and above.key is None:
             self._key(above, event, kind)
         elif kind is yaml.ScalarEvent:
@@ -138,18 +126,18 @@ class _Reader:
             if not isinstance(value, str) and location is not None:
                 self.texts[location] = clean(event.value, SHORT)
         else:
-            if event.tag not in _PLAIN:
-                raise _RefusedError(f"it is not YAML: line {_line(event)}: the tag {event.tag} is not read")
+            if event.tag not in yaml_text.COLLECTIONS:
+                raise UnusableYamlError(f"it is not YAML: line {_line(event)}: the tag {event.tag} is not read")
             opened: dict[str, Any] | list[Any] = {} if kind is yaml.MappingStartEvent else []
             self._open.append(_Open(opened, self._put(above, opened, event)))
             if len(self._open) > MAX_DEPTH:
-                raise _RefusedError(f"it is nested deeper than {MAX_DEPTH} levels")
+                raise UnusableYamlError(f"it is nested deeper than {MAX_DEPTH} levels")
 
     def _key(self, above: _Open, event: Any, kind: type) -> None:
         line = _line(event)
         if kind is not yaml.ScalarEvent or yaml_text.is_merge(event):
             shown = shorten(event.value) if kind is yaml.ScalarEvent else "a list or a mapping"
-            raise _RefusedError(f"line {line}: a key must be plain text; {shown} is not")
+            raise UnusableYamlError(f"line {line}: a key must be plain text; {shown} is not")
         key = clean(event.value)
         twin = key in above.value
         above.key, above.key_location = _TWIN if twin else key, None

@@ -10,6 +10,7 @@ from typing import Any
 
 import kv_cache_trees
 import pytest
+from schemas import schema_problems
 from trees import LeafDir, Tree, cases_directory, pair
 
 from submission_checker.cli import main
@@ -31,7 +32,9 @@ def runs(tmp_path: Path, *values: float, metric: str = WRITE, **options: Any) ->
 def compare(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, dict[str, Any]]:
     words = [str(a.path if isinstance(a, LeafDir) else a) for a in arguments]
     code = main(["compare", *words, "--format", "json"])
-    return code, json.loads(capsys.readouterr().out)
+    document = json.loads(capsys.readouterr().out)
+    assert schema_problems(document, "compare") == []
+    return code, document
 
 
 def only(document: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from schemas import schema_problems
 from trees import Tree, combined, pair
 
 from submission_checker.cli import main
@@ -37,7 +38,9 @@ def waivers(tmp_path: Path, *entries: dict[str, str]) -> Path:
 
 def check(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, dict[str, Any]]:
     code = main([*map(str, arguments), "--format", "json", "--ignore", "4.7.2"])
-    return code, json.loads(capsys.readouterr().out)
+    report = json.loads(capsys.readouterr().out)
+    assert schema_problems(report) == []
+    return code, report
 
 
 def of(report: dict[str, Any], rule: str) -> list[dict[str, Any]]:

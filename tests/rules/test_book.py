@@ -1,5 +1,6 @@
 """The rule book as it stands: consistent, current, and equal to the decision table that was agreed on."""
 
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,11 +11,13 @@ from rules.book_tables import subset_cell
 from rules.check import check_edition
 from rules.diff import diff_editions
 from rules.index import INDEX, index_lines
+from rules.loading import BOOK
 from rules.matrix import COUNTS, EXPECTED, matrix, verdict_lines
 from rules.mutate import clause_mutants
 from rules.render import render_book
+from rules.tables import load_table
 
-ROOT = Path(__file__).parents[2]
+BOOK_FILE = Path(__file__).parents[2] / "Rules.md"
 EDITIONS = rules.edition_ids()
 
 # The decision table of checkpointing: C closed, O open, r open but reduced, - invalid.
@@ -138,7 +141,49 @@ def test_verdicts_of_launches_are_as_committed():
 
 
 def test_rules_md_is_current():
-    assert (ROOT / "Rules.md").read_text() == render_book(EDITIONS), "run: mlpstorage rules render"
+    assert BOOK_FILE.read_text() == render_book(EDITIONS), "run: mlpstorage rules render"
+
+
+def test_the_rendered_book_shows_every_table_once_and_links_lead_to_them():
+    text = BOOK_FILE.read_text()
+    headings = [line.lstrip("#").strip() for line in text.splitlines() if line.startswith("#")]
+    for path in (BOOK / "tables").glob("*.yaml"):
+        table = load_table(path.stem)
+        assert headings.count(f"{table.title} (`{table.name}`)") == 1, table.name
+    # An address has the heading's letters in lower case, without punctuation, and a hyphen for each blank.
+    anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+    links = set(re.findall(r"\]\(#(.*?)\)", text))
+    assert links
+    assert links <= anchors
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("| subset_processes | 8 processes | Process count of a subset run. |", id="a limit"),
+        pytest.param(
+            "| closed_processes | 8 processes | 64 processes | 512 processes | 1024 processes |"
+            " Process count of a CLOSED run, TP x PP x DP. |",
+            id="more columns than rows, turned round",
+        ),
+        pytest.param("| unet3d_a100 | unet3d | a100 | 7 samples | 0.636 s | 5 epochs |", id="more rows than columns"),
+        pytest.param("| dlrm_mi355 | dlrm | mi355 | 18432 samples | 0.0005625 s | 1 epoch |", id="one of a unit"),
+        pytest.param("- epochs: Epochs of one run (e).", id="what its columns mean"),
+        pytest.param("The row is that of `run.model` or `workload.model`.", id="what chooses the row"),
+        pytest.param("| query_noise | 0.05 |", id="a table that only derived facts read"),
+        pytest.param(
+            "| unet3d | reader.odirect | workflow.checkpoint, checkpoint.checkpoint_folder; `4.0-draft`: - |",
+            id="a value that differs by edition",
+        ),
+        pytest.param(
+            "Tables: [Checkpointing models](#checkpointing-models-model),"
+            " [Limits of checkpointing](#limits-of-checkpointing-limit).",
+            id="what a rule reads",
+        ),
+    ],
+)
+def test_the_rendered_book_shows_of_its_tables(line):
+    assert line in BOOK_FILE.read_text().splitlines()
 
 
 def test_the_rendered_book_has_every_rule_of_every_edition_and_no_empty_part():

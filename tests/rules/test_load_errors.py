@@ -82,6 +82,24 @@ CASES = {
         13,
         "run.api is never 'flie'; it is one of: file, object",
     ),
+    "a broken regular expression": (
+        REQUIRE,
+        "require: run.num_hosts == 1 || run.model.matches('[a-z')",
+        13,
+        "section-9.yaml:13:54: rule 9.1 clause main: require: invalid regular expression: missing ]: [a-z",
+    ),
+    "a regular expression of another language": (
+        REQUIRE,
+        "require: matches(run.model, '(?=llama)')",
+        13,
+        "invalid regular expression: invalid perl operator: (?=",
+    ),
+    "a broken regular expression in a message": (
+        "{run.num_processes}",
+        "{run.model.matches('+')}",
+        14,
+        "placeholder {run.model.matches('+')}: invalid regular expression: no argument for repetition operator: +",
+    ),
     "a macro variable that hides a subject": (
         REQUIRE,
         "require: limit.closed_invocations.all(run, run == '')",
@@ -111,6 +129,12 @@ CASES = {
         "equivalent.0.raeson: unknown key; did you mean 'reason'?",
     ),
     "an empty judgement": (REQUIRE, "require:", 13, "require: must not be empty"),
+    "a fold that names nothing": (
+        "    statement:",
+        '    fold: ""\n    statement:',
+        12,
+        "rule 9.1: fold: must not be empty",
+    ),
     "no name": ("    name: testRule\n", "", 9, "rule 9.1: 'name' is missing"),
     "an unknown severity": (
         "    statement:",
