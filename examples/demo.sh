@@ -20,3 +20,4 @@ expect 0 mlpstorage checkpointing run closed --model llama3-8b --checkpoint-subs
 expect 1 mlpstorage checkpointing run closed --model llama3-70b --num-processes 8 --checkpoint-subset
 expect 0 mlpstorage rules matrix checkpointing
 expect 1 submission-checker examples/results
+printf '\nTo go on: . .venv/bin/activate\n'
