@@ -10,20 +10,24 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from mlpstorage.results.text import clean
-from rules import Finding
 
+from .exits import NotCheckedError
 from .formats import FORMATS, STREAMS, Format, Style
-from .formats.jsonl import Stream
-from .report import CheckReport
+
+if TYPE_CHECKING:
+    from rules import Finding
+
+    from .formats.jsonl import Stream
+    from .report import CheckReport
 
 _PIECE = 2**16
 """Characters of a report that are unpacked at once."""
 
 
-class OutputError(Exception):
+class OutputError(NotCheckedError):
     """A report cannot go where it shall; the text says why."""
 
 
