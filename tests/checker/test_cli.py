@@ -20,6 +20,7 @@ from mlpstorage.results.roots.local import LocalRoot
 from rules import loading
 from submission_checker import checking, scan
 from submission_checker.cli import main
+from submission_checker.outputs import Sink
 from submission_checker.report import place_of, rule_key
 
 
@@ -529,6 +530,18 @@ def test_a_reader_that_stops_early_is_no_fault(spoilt: Tree) -> None:
     root = Path(__file__).parents[2]
     done = subprocess.run(["bash", "-c", command], cwd=root, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="this system does not name descriptors")
+def test_a_reader_of_one_report_that_stops_leaves_the_other_whole(capfd: pytest.CaptureFixture[str]) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(writing), Sink(f"/dev/fd/{writing}") as piped, Sink(None) as shown:
+        piped.open()
+        os.close(reading)
+        for _ in range(3):
+            piped.write("x" * 100_000)
+        shown.write("the other report")
+    assert capfd.readouterr() == ("the other report", "")
 
 
 @pytest.mark.parametrize(
