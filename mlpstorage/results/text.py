@@ -10,7 +10,7 @@ SHORT = 60
 """Characters of a raw value that a message quotes."""
 LONG = 4096
 """Characters that a text fact keeps."""
-OLD_COMMAND = "##["
+_OLD_COMMAND = "##["
 """What GitHub's runner takes for a command wherever in a line it stands."""
 _WHOLE = 1_000_000
 """Length up to which nothing is cut."""
@@ -59,7 +59,12 @@ def no_command(line: str) -> str:
 
 def no_old_command(text: str) -> str:
     """Text without ``##[``."""
-    return text.replace(OLD_COMMAND, "# #[")
+    return text.replace(_OLD_COMMAND, "# #[")
+
+
+def hidden(json: str) -> str:
+    """JSON with an escape for ``##[`` that means the same and that no runner reads."""
+    return json.replace(_OLD_COMMAND, "\\u0023#[")
 
 
 def shorten(value: Any) -> str:

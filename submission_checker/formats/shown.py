@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mlpstorage.results.layout import DIVISIONS
-from mlpstorage.results.text import OLD_COMMAND, clean
+from mlpstorage.results.text import clean, hidden
 from rules import Finding, Outcome
 
 from ..report import CheckReport, Place
@@ -33,18 +33,13 @@ def value_text(value: Any, length: int = VALUE_LENGTH, items: int = LIST_LENGTH)
 
 def json_text(value: Any, indent: int | None = None) -> str:
     """A value as JSON in ASCII, in which no runner finds a command. Raises ValueError for what JSON does not have."""
-    return _hidden(json.dumps(value, ensure_ascii=True, allow_nan=False, indent=indent))
+    return hidden(json.dumps(value, ensure_ascii=True, allow_nan=False, indent=indent))
 
 
 def json_pieces(value: Any, indent: int | None = None) -> Iterator[str]:
     """The text of :func:`json_text` piece by piece, each text in one of them."""
     for piece in json.JSONEncoder(ensure_ascii=True, allow_nan=False, indent=indent).iterencode(value):
-        yield _hidden(piece)
-
-
-def _hidden(text: str) -> str:
-    """JSON with an escape in it that means the same and that no runner reads."""
-    return text.replace(OLD_COMMAND, "\\u0023#[")
+        yield hidden(piece)
 
 
 def title_of(place: Place) -> str:
