@@ -158,7 +158,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--source-repo", metavar="DIR", type=_path,
-        help="a clone of the tool's repository, to compare code images with their commits",
+        help="a clone of the tool's repository (its top), to compare code images with their commits",
     )  # fmt: skip
     parser.add_argument(
         "--deep", action="store_true",

@@ -357,12 +357,32 @@ def test_a_source_repository_that_is_none_is_no_reference(
     clean: Tree, options: list[str], words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(clean.root)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(clean.root.parent))
     monkeypatch.setenv("LC_ALL", "C")
     code, out, err = run(capsys, clean.root, *options)
     assert (code, out) == (2, "")
     assert err.startswith(f"submission-checker: {' '.join(options)}: ")
     assert words in err
+
+
+@pytest.mark.parametrize(
+    ("place", "code"),
+    [("top", 0), ("top/.git", 0), ("bare", 0), ("linked", 0), ("link", 0), ("top/below", 2), ("bare/refs", 2)],
+)
+def test_a_source_repository_is_named_by_its_own_directory(
+    clean: Tree, tmp_path: Path, place: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    for words in (
+        ("init", "-q", "top"),
+        ("-C", "top", *identity, "commit", "-q", "--allow-empty", "-m", "x"),
+        ("clone", "-q", "--bare", "top", "bare"),
+        ("-C", "top", "worktree", "add", "-q", "--detach", "../linked"),
+    ):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    (tmp_path / "top" / "below").mkdir()
+    (tmp_path / "link").symlink_to("top")
+    found, _, err = run(capsys, clean.root, "--source-repo", tmp_path / place)
+    assert (found, "the top of a work tree, or a git directory, is wanted" in err) == (code, code == 2), err
 
 
 def test_a_source_repository_without_git_is_no_reference(
