@@ -23,7 +23,7 @@ STARTS = {
     "floor": ["-c", FLOOR],
     "gate": ["-m", "mlpstorage", "checkpointing", "run", "closed", "--model", "llama3-8b", "--dry-run"],
     "library": ["-c", "import rules; rules.load_edition()"],
-    "checker": ["-c", "import submission_checker.cli, rules; rules.load_edition()"],
+    "checker": ["-c", "import submission_checker.checking, rules; rules.load_edition()"],
 }
 """``library`` and ``checker`` load the whole rule book, and judge nothing."""
 

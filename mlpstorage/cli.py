@@ -102,14 +102,18 @@ def _command(words: list[str], started: datetime) -> int:
 
         return init(words[1:])
     if words[:1] == ["rules"]:
+        from . import output
         from .rules_cmd import app
 
-        app(words[1:], prog_name="mlpstorage rules")
+        with output.reader_may_leave():  # Typer would end with 1, which means a violation
+            app(words[1:], prog_name="mlpstorage rules")
         return 0
     if words[:1] == ["systems"]:
+        from . import output
         from .systems.command import app as systems
 
-        systems(words[1:], prog_name="mlpstorage systems")
+        with output.reader_may_leave():
+            systems(words[1:], prog_name="mlpstorage systems")
         return 0
     if words == ["--version"]:
         from . import __version__

@@ -17,6 +17,8 @@ from typing import Any
 from rules.diff import ENUMERATED, EditionDiff
 from rules.tables import cell_text
 
+from .rules_show import hung
+
 _PROGRAM = "submission_checker"
 SCHEMA = "mlpstorage-effect/1"
 Effect = Mapping[str, Any]
@@ -52,28 +54,36 @@ def effect_on(results_dir: str, old: str, new: str) -> Effect:
     return document
 
 
-def effect_text(effect: Effect) -> Iterator[str]:
-    """The effect for a terminal: each run with both verdicts, both findings and both statements."""
+def effect_text(effect: Effect, width: int) -> Iterator[str]:
+    """The effect for a terminal: each run with both verdicts, both findings and both statements.
+
+    Only paths make lines longer than ``width``.
+    """
     old, new = effect["old"], effect["new"]
-    yield f"Runs of {effect['results_dir']} whose verdict or findings differ: {_runs(effect)} of {effect['judged']}"
+    yield from hung(
+        f"Runs of {effect['results_dir']} whose verdict or findings differ: {_runs(effect)} of {effect['judged']}",
+        width, "",
+    )  # fmt: skip
     yield from (f"  {_arrow(item)}: {item['runs']}" for item in effect["verdicts"] if item["old"] != item["new"])
     for before, run in zip([{}, *effect["runs"]], effect["runs"], strict=False):
         yield ""
         if run["kind"] != "run" and before.get("kind") in (None, "run"):
             yield from ("Elsewhere in the tree", "")
-        yield f"{run['path']}  {_arrow(run['verdict'])}{_eligible(run)}"
+        verdict = f"  {_arrow(run['verdict'])}{_eligible(run)}"
+        yield from [run["path"] + verdict] if len(run["path"] + verdict) <= width else [run["path"], verdict]
         yield from (f"  leaf {leaf}" for leaf in run["leaves"])
         for change in run["findings"]:
-            yield f"  {change['rule']} {change['name']}, clause {change['clause']}:"
-            yield f"    {old}: {_said(change['old'])}"
-            yield f"    {new}: {_said(change['new'])}"
+            yield from hung(f"{change['rule']} {change['name']}, clause {change['clause']}:", width, "  ")
+            yield from hung(f"{old}: {_said(change['old'])}", width, "    ")
+            yield from hung(f"{new}: {_said(change['new'])}", width, "    ")
         for statement in run["statements"]:
             if statement["old"] == statement["new"]:
                 continue
             yield f"  statement of {statement['rule']}:"
-            yield f"    {old}: {_line(statement['old'])}"
-            yield f"    {new}: {_line(statement['new'])}"
-    yield from (f"Not judged: {item}" for item in effect["unreadable"])
+            yield from hung(f"{old}: {_line(statement['old'])}", width, "    ")
+            yield from hung(f"{new}: {_line(statement['new'])}", width, "    ")
+    for item in effect["unreadable"]:
+        yield from hung(f"Not judged: {item}", width, "")
 
 
 def diff_markdown(difference: EditionDiff, effect: Effect | None) -> Iterator[str]:

@@ -2,10 +2,48 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+
+class _Patient(io.TextIOWrapper):
+    """Standard output whose reader may be gone: then nothing more is written."""
+
+    def write(self, text: str) -> int:
+        """Write all of the text."""
+        try:
+            return super().write(text)
+        except BrokenPipeError:
+            abandon()
+            return len(text)
+
+    def flush(self) -> None:
+        """Hand on what was written."""
+        try:
+            super().flush()
+        except BrokenPipeError:
+            abandon()
+
+
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """For commands that start nothing: they end with the same exit code, however much is read of what they print."""
+    usual = sys.stdout
+    if not isinstance(usual, io.TextIOWrapper):
+        yield
+        return
+    sys.stdout = patient = _Patient(
+        usual.buffer, usual.encoding, usual.errors,
+        line_buffering=usual.line_buffering, write_through=usual.write_through,
+    )  # fmt: skip
+    try:
+        yield
+    finally:
+        sys.stdout = usual
+        patient.detach()  # which flushes, too
 
 
 def failed(error: OSError) -> bool:

@@ -35,9 +35,9 @@ from rules.matrix_view import Grid, MatrixView
 from rules.render import render_book
 
 from .effect import EffectError, diff_markdown, effect_on, effect_text
-from .results.text import shorten
+from .results.text import harmless, hidden, shorten
 from .rules_check import same, show_counts, show_equivalents, show_problems, show_reads
-from .rules_show import BOOK_FILE, hanging, show_difference, show_rule
+from .rules_show import BOOK_FILE, hanging, show_difference, show_rule, shown
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -291,12 +291,13 @@ def show_diff(
     difference = diff_editions(before, after)
     if output == "json":
         document = asdict(difference) | ({} if effect is None else {"against": effect})
-        typer.echo(json.dumps(document, indent=2))
+        typer.echo(hidden(json.dumps(document, indent=2)))
     elif output == "markdown":
-        typer.echo("\n".join(diff_markdown(difference, effect)))
+        typer.echo(harmless("\n".join(diff_markdown(difference, effect))))
     else:
-        show_difference(_console(), difference)
-        for line in ("", *effect_text(effect)) if effect is not None else ():
-            typer.echo(line)
+        console = _console()
+        show_difference(console, difference)
+        for line in ("", *effect_text(effect, console.width)) if effect is not None else ():
+            typer.echo(shown(line))
     if effect is not None and effect["unreadable"]:
         raise typer.Exit(2)

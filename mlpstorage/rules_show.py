@@ -14,6 +14,8 @@ from rules.edition import Edition
 from rules.matrix import enumerate_cells
 from rules.tables import cell_text
 
+from .results.text import harmless, no_command
+
 BOOK_FILE = "Rules.md"
 """The rendered book."""
 _ROWS_SHOWN = 8
@@ -106,12 +108,22 @@ def _cell(value: object) -> str:
 
 
 def hanging(console: Console, text: str, indent: str, further: str = "  ", style: str = "") -> None:
-    """A text whose further lines are indented more than its first."""
-    for line in textwrap.wrap(
-        text, console.width, initial_indent=indent, subsequent_indent=indent + further,
+    """Print a text whose further lines are indented more than its first."""
+    for line in hung(text, console.width, indent, further):
+        console.print(shown(line), style=style, markup=False)
+
+
+def hung(text: str, width: int, indent: str, further: str = "  ") -> list[str]:
+    """The lines of a text, the further ones indented more than the first."""
+    return textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=indent + further,
         break_long_words=False, break_on_hyphens=False,
-    ):  # fmt: skip
-        console.print(line, style=style, markup=False)
+    )  # fmt: skip
+
+
+def shown(line: str) -> str:
+    """A line in which neither a terminal nor a continuous-integration runner finds a command."""
+    return no_command(harmless(line))
 
 
 def _show_cells(console: Console, edition: Edition, rule: CompiledRule) -> None:

@@ -6,7 +6,8 @@ import gc
 import os
 import sys
 
-_NOT_CHECKED = 2
+from .exits import Exit, say
+
 _SELDOM = (50_000, 20, 100)
 """Thresholds of the garbage collector: what a check makes goes with its system, and hardly any of it in cycles."""
 
@@ -19,15 +20,18 @@ def main() -> int:
     try:
         from .cli import main as run
 
-        gc.freeze()
-        gc.set_threshold(*_SELDOM)
-        gc.enable()
-        return run()
+        return run(imported=_collect)
     except KeyboardInterrupt:  # while the command is still being imported; later it answers this itself
-        print("submission-checker: interrupted; nothing was concluded", file=sys.stderr)
-        return _NOT_CHECKED
+        say("interrupted; nothing was concluded")
+        return Exit.NOT_CHECKED
     finally:
         gc.freeze()  # or the interpreter looks for cycles in all that exists, twice, before it ends
+
+
+def _collect() -> None:
+    gc.freeze()
+    gc.set_threshold(*_SELDOM)
+    gc.enable()
 
 
 if __name__ == "__main__":

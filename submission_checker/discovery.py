@@ -12,6 +12,7 @@ from mlpstorage.results.files import Root
 from mlpstorage.results.images import LEGACY, POOL
 from mlpstorage.results.text import clean
 
+from .exits import NotCheckedError
 from .leaf import Leaf, joined, near
 
 RESULTS = "results"
@@ -24,7 +25,7 @@ UNLISTED = "unlisted"
 """Kind of an obstacle that is a directory which could not be listed."""
 
 
-class NothingToCheckError(Exception):
+class NothingToCheckError(NotCheckedError):
     """The directory holds no submission; the text says what was looked for."""
 
 

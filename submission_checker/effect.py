@@ -22,6 +22,7 @@ from rules.facts import FactModel
 from rules.facts.system import System
 from rules.subjects import ancestors, walk
 
+from .exits import UsageError
 from .formats.shown import json_text
 from .outputs import Sink
 from .report import Fault, rule_key
@@ -143,9 +144,12 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the effect. Gives the exit code. Raises OutputError."""
+    """Print the effect. Gives the exit code. Raises NotCheckedError."""
     options = Options(submitters=tuple(split_list(arguments.submitter)), debug=arguments.debug)
-    document = effect(arguments.results_dir, arguments.old, arguments.new, options)
+    try:
+        document = effect(arguments.results_dir, arguments.old, arguments.new, options)
+    except rules.UnknownEditionError as error:
+        raise UsageError(str(error)) from None
     with contextlib.closing(Sink(None)) as sink:
         sink.write(json_text(document, indent=2) + "\n")
     return FAULT if document["faults"] else INCOMPLETE if document["unreadable"] else JUDGED

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from .exits import NotCheckedError
+
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
     from multiprocessing.process import BaseProcess
@@ -40,7 +42,7 @@ AnyTask = TypeVar("AnyTask", bound=Task)
 Result = TypeVar("Result")
 
 
-class ExecutorError(Exception):
+class ExecutorError(NotCheckedError):
     """The processes asked for are not to be had; the text says why and what to do."""
 
 

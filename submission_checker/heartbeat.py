@@ -10,6 +10,7 @@ import os
 import socket
 import threading
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -80,5 +81,6 @@ class Heartbeat:
 
 def end_job(world: Any, why: str) -> None:
     """End all ranks at once, for one is lost. What was not checked is told by the lookout."""
-    os.write(2, f"submission-checker: fault: {clean(why)}: the job is ended\n".encode(errors="replace"))
+    with suppress(OSError):  # or the job would not end
+        os.write(2, f"submission-checker: fault: {clean(why)}: the job is ended\n".encode(errors="replace"))
     world.Abort(FAULT)

@@ -10,20 +10,24 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from mlpstorage.results.text import clean
-from rules import Finding
 
+from .exits import NotCheckedError
 from .formats import FORMATS, STREAMS, Format, Style
-from .formats.jsonl import Stream
-from .report import CheckReport
+
+if TYPE_CHECKING:
+    from rules import Finding
+
+    from .formats.jsonl import Stream
+    from .report import CheckReport
 
 _PIECE = 2**16
 """Characters of a report that are unpacked at once."""
 
 
-class OutputError(Exception):
+class OutputError(NotCheckedError):
     """A report cannot go where it shall; the text says why."""
 
 
@@ -104,7 +108,7 @@ def refuse_unwritable(path: str, option: str) -> None:
 class Sink(io.TextIOBase):
     """Writes to a file, or to the standard output where ``path`` is None; opens nothing before the first text.
 
-    A reader of the standard output that stops early is no error. Raises OutputError where a file cannot be written.
+    A reader of a pipe that stops early is no error. Raises OutputError where a file cannot be written.
     """
 
     def __init__(self, path: str | None) -> None:
@@ -152,8 +156,8 @@ class Sink(io.TextIOBase):
         try:
             yield
         except BrokenPipeError:  # the reader has seen enough; the exit code still says what was found
-            with contextlib.suppress(OSError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            with contextlib.suppress(OSError), open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), self.open().fileno())
         except OSError as error:
             where = "the standard output" if self._path is None else f"--output {clean(self._path)}"
             raise OutputError(f"{where}: {os.strerror(error.errno or 0)}") from error

@@ -24,6 +24,7 @@ from rules.invalid import problem_of
 from rules.outcomes import fingerprint
 from rules.strict_yaml import load
 
+from .exits import NotCheckedError
 from .report import CheckReport, Waived, place_of
 from .selection import no_such_rule
 
@@ -38,7 +39,7 @@ STATEMENTS = {
 _TODO = "TODO"
 
 
-class WaiversError(ValueError):
+class WaiversError(NotCheckedError):
     """The waivers file cannot be used; the text names file, entry and what is wanted."""
 
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from rules import Finding
 
+from .exits import NotCheckedError
 
-class UnknownRuleIdError(ValueError):
+
+class UnknownRuleIdError(NotCheckedError):
     """An id that selects no rule, or a selection of none; the text proposes near ids."""
 
 

@@ -13,6 +13,7 @@ from rules import Finding, Outcome, load_edition
 from rules.outcomes import SEVERITY_ORDER
 
 from .depth import deep_clauses
+from .exits import NotCheckedError
 from .report import SCHEMA, CheckReport, Since, finding_json, place_of
 
 _NEEDED = ("rule", "severity", "path", "message", "fingerprint")
@@ -21,7 +22,7 @@ _MAX_BYTES = 2**30
 _DEPTH = {True: "with --deep", False: "without --deep"}
 
 
-class EarlierReportError(ValueError):
+class EarlierReportError(NotCheckedError):
     """The file is no report of this checker; the text says why."""
 
 

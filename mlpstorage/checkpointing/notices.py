@@ -1,4 +1,4 @@
-"""What deserves a word about the place that a run's results would go to. It forbids nothing."""
+"""What deserves a word about a run and the place that its results would go to. It forbids nothing."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rules.facts import Absence, FactModel, FactSheet, Reason, Source
 
 from ..results import layout
 from . import command
-from .exits import UsageError
+from .exits import UsageError, meant
 from .gate import SECTIONS
 from .names import init_orgname
-from .plan import Plan
+from .plan import Plan, known_keys
 
 if TYPE_CHECKING:
     from ..results.document import Document
@@ -25,9 +25,19 @@ _PHASES = "4.7.1"
 """The rule on what those runs write and read."""
 
 
-def notices(plan: Plan, names: tuple[str, str], edition: str) -> list[str]:
-    """The texts for a run that is recorded under these names (submitter and system)."""
-    return [*_of_another_submitter(plan), *_beside_others(plan, names, edition)]
+def notices(plan: Plan, names: tuple[str, str] | None, edition: str) -> list[str]:
+    """The texts for a run that is recorded under these names (submitter and system), where they are known."""
+    told = list(_misspelt(plan))
+    if names is not None:
+        told += [*_of_another_submitter(plan), *_beside_others(plan, names, edition)]
+    return told
+
+
+def _misspelt(plan: Plan) -> Iterator[str]:
+    known = known_keys(plan.model)
+    for key in plan.params:
+        if key not in known and (close := meant([key], known)):
+            yield f"--param: the reference workload has no {key}{close}"
 
 
 def _of_another_submitter(plan: Plan) -> Iterator[str]:

@@ -6,11 +6,9 @@ import math
 import re
 from collections.abc import Iterable
 
-from rules.derived import checkpointing as derived
-
 from ..results.credentials import holds_credential, names_credential
 from .exits import UsageError
-from .plan import ARCHITECTURE_KEYS, TOOL_KEYS
+from .plan import ARCHITECTURE_KEYS, TOOL_KEYS, known_keys
 from .values import integer, uninterpreted
 
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
@@ -23,7 +21,7 @@ _RANKS = ("model.parallelism.tensor", "model.parallelism.pipeline")
 def params(entries: Iterable[str], model: str) -> dict[str, str]:
     """Dotted keys, without ``workload.``, to values. Raises UsageError for what DLIO would take for something else."""
     found: dict[str, str] = {}
-    known = {*TOOL_KEYS, *ARCHITECTURE_KEYS, *derived.reference_workload(model)}
+    known = known_keys(model)
     for entry in entries:
         key, separator, value = entry.partition("=")
         key, value = key.strip().lstrip("+").removeprefix("workload."), value.strip()

@@ -49,6 +49,11 @@ ARCHITECTURE_KEYS: Mapping[str, str] = {
 """DLIO keys that change the size of a checkpoint, and the field of ``Architecture`` that they set."""
 
 
+def known_keys(model: str) -> set[str]:
+    """Keys of the DLIO workload that this tool sets or the model's reference states; DLIO itself takes any."""
+    return {*TOOL_KEYS, *ARCHITECTURE_KEYS, *derived.reference_workload(model)}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """One run as asked for. ``sources`` names the option or environment variable of each field; others are defaults.

@@ -40,14 +40,15 @@ def main(arguments: Sequence[str], environment: Mapping[str, str], started: date
             )
         answer = Answer(request.output)
         if request.dry_run:
-            answer.document.update(decision.document(), command=[], needs="", notices=[])
+            told = notices(request.plan, None, decision.edition)
+            answer.document.update(decision.document(), command=[], needs="", notices=told)
             if decision.allowed:
                 answer.document.update(_planned(request.plan, decision))
             answer.decision(request.plan, decision)
             return answer.end(Exit.OK if decision.allowed else _refusal(decision))
         # Before the verdict is printed: a run that cannot be named must not read as one that may start.
         names = identified(request.plan) if decision.allowed else None
-        told = [] if names is None else notices(request.plan, names, decision.edition)
+        told = notices(request.plan, names, decision.edition)
         answer.document.update(decision.document(), command=[], notices=told)
         answer.decision(request.plan, decision)
         if names is None:
@@ -75,12 +76,12 @@ def _planned(plan: Plan, decision: Decision) -> dict[str, Any]:
     """What a dry run adds to the decision: the argv that would run, with names in angle brackets for what only a real
     start decides; what a real start would ask for besides (empty: nothing); and the notices.
     """
-    names, needs, told = (plan.orgname or "<orgname>", plan.systemname or "<systemname>"), "", list[str]()
+    names, needs = (plan.orgname or "<orgname>", plan.systemname or "<systemname>"), ""
     try:
         names = identified(plan)
         told = notices(plan, names, decision.edition)
     except UsageError as error:
-        needs = str(error)
+        needs, told = str(error), notices(plan, None, decision.edition)
     argv = command.benchmark(
         plan,
         launcher=command.find_mpirun(plan) or plan.mpi_bin,

@@ -10,6 +10,10 @@ SHORT = 60
 """Characters of a raw value that a message quotes."""
 LONG = 4096
 """Characters that a text fact keeps."""
+_OLD_COMMAND = "##["
+"""What GitHub's runner takes for a command wherever in a line it stands."""
+_WHOLE = 1_000_000
+"""Length up to which nothing is cut."""
 
 _HARMFUL = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Control, format (bidirectional marks), surrogate, unassigned characters; line and paragraph separators."""
@@ -23,7 +27,7 @@ def clean(text: str, limit: int = LONG) -> str:
         text = f"{text[:limit]}... ({len(text)} characters)"
     if text.isascii() and text.isprintable():
         return text
-    return "".join(map(_harmless, text))
+    return "".join(map(_replaced, text))
 
 
 def clean_all(texts: Mapping[str, str]) -> dict[str, str]:
@@ -34,9 +38,33 @@ def clean_all(texts: Mapping[str, str]) -> dict[str, str]:
     return {clean(key): clean(value) for key, value in texts.items()}
 
 
-def _harmless(char: str) -> str:
+def _replaced(char: str) -> str:
     category = unicodedata.category(char)
     return "\ufffd" if category in _HARMFUL else " " if category == "Zs" else char
+
+
+def harmless(text: str) -> str:
+    """Text of one or several lines without control characters, marks of direction and the like.
+
+    Nothing in it is what a continuous-integration runner takes for a command, which the first line may still begin.
+    """
+    first, *others = (no_old_command(clean(line, _WHOLE)) for line in text.split("\n"))
+    return "\n".join([first, *map(no_command, others)])
+
+
+def no_command(line: str) -> str:
+    """A line that does not begin with two colons."""
+    return line.replace("::", ": :", 1) if line.lstrip().startswith("::") else line
+
+
+def no_old_command(text: str) -> str:
+    """Text without ``##[``."""
+    return text.replace(_OLD_COMMAND, "# #[")
+
+
+def hidden(json: str) -> str:
+    """JSON with an escape for ``##[`` that means the same and that no runner reads."""
+    return json.replace(_OLD_COMMAND, "\\u0023#[")
 
 
 def shorten(value: Any) -> str:

@@ -10,13 +10,13 @@ from mlpstorage.results.roots.address import UnusableRootError, address_of
 from mlpstorage.results.text import clean
 
 from ..discovery import NothingToCheckError
+from ..exits import UsageError
 from ..location import is_inside, locate
 from ..outputs import Sink, refuse_unwritable
 from ..selection import split_list
-from . import CompareUsageError
 from .judge import Comparison, Verdict, compare
 from .output import as_html, as_json, as_text
-from .subjects import NotARunError, read_subject
+from .subjects import read_subject
 
 _FORMATS = {"text": as_text, "json": as_json, "html": as_html}
 INSIDE, OUTSIDE, NOT_COMPARED = 0, 1, 2
@@ -49,25 +49,20 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read, compare, print. Gives the exit code. Raises CompareUsageError and OutputError."""
+    """Read, compare, print. Gives the exit code. Raises UsageError, NotARunError and OutputError."""
     bases = len(arguments.runs) - arguments.features
     if len(arguments.runs) == 1:
-        raise CompareUsageError(
+        raise UsageError(
             "one run is nothing to compare: give repeats of one run (two or more, for they show the noise), then the "
             "run to compare with them"
         )
     if arguments.features < 1 or bases < 1:
-        raise CompareUsageError(
-            f"{len(arguments.runs)} runs with {arguments.features} features leave no base to compare"
-        )
+        raise UsageError(f"{len(arguments.runs)} runs with {arguments.features} features leave no base to compare")
     if arguments.output is not None:
         _refuse_place(arguments.output, arguments.runs)
     names = [f"base{i}" for i in range(bases)]
     names += ["feature"] if arguments.features == 1 else [f"feature{i}" for i in range(arguments.features)]
-    try:
-        subjects = [read_subject(path, name) for path, name in zip(arguments.runs, names, strict=True)]
-    except NotARunError as error:
-        raise CompareUsageError(str(error)) from None
+    subjects = [read_subject(path, name) for path, name in zip(arguments.runs, names, strict=True)]
     comparison = compare(subjects[:bases], subjects[bases:], split_list(arguments.differs))
     _write(_FORMATS[arguments.format](comparison), arguments)
     return exit_code(comparison)
@@ -83,11 +78,11 @@ def exit_code(comparison: Comparison) -> int:
 
 
 def _refuse_place(target: str, runs: Sequence[str]) -> None:
-    """Nothing is written into a run or the tree that it lies in. Raises CompareUsageError and OutputError."""
+    """Nothing is written into a run or the tree that it lies in. Raises UsageError and OutputError."""
     for path in runs:
         with contextlib.suppress(NothingToCheckError, UnusableRootError):  # which is told when the run is read
             if is_inside(target, address_of(path)) or is_inside(target, locate(path).own):
-                raise CompareUsageError(f"--output {clean(target)} lies inside a run that is compared, or its tree")
+                raise UsageError(f"--output {clean(target)} lies inside a run that is compared, or its tree")
     refuse_unwritable(target, "--output")
 
 

@@ -7,8 +7,10 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from mlpstorage.results.text import harmless, no_old_command
+
 from .. import __version__
-from ..formats.shown import harmless, json_text, no_old_command
+from ..formats.shown import json_text
 from .judge import METHOD, SOURCE, Comparison, Difference, Judged, Metric, Verdict
 from .subjects import DIMENSIONS, Subject
 

@@ -19,6 +19,7 @@ from rules.derived.checkpointing import canonical, flatten
 from rules.derived.training_workload import role
 
 from ..discovery import NothingToCheckError, looks_like_run
+from ..exits import NotCheckedError
 from ..leaf import Leaf, family_of_files, joined
 from ..location import locate
 
@@ -47,7 +48,7 @@ _MAX_LEAVES = 1000
 _MAX_POINTER = 4096
 
 
-class NotARunError(ValueError):
+class NotARunError(NotCheckedError):
     """A directory is no run leaf and no workload directory; the text says what was looked for."""
 
 

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import TextIO
+from io import TextIOBase
+from typing import TYPE_CHECKING, TextIO
 
-from ..report import CheckReport
-from . import jsonl
+if TYPE_CHECKING:
+    from ..report import CheckReport
+    from .jsonl import Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +22,8 @@ class Style:
     width: int = 80
 
 
-Format = Callable[[CheckReport, TextIO, Style], None]
+Format = Callable[["CheckReport", TextIO, Style], None]
 """Writes a report to a stream."""
-
-STREAMS: dict[str, type[jsonl.Stream]] = {"jsonl": jsonl.Stream}
-"""Formats that can write findings before the report is complete."""
 
 
 def _write(module: str, report: CheckReport, out: TextIO, style: Style) -> None:
@@ -32,8 +31,16 @@ def _write(module: str, report: CheckReport, out: TextIO, style: Style) -> None:
     import_module(f".{module}", __package__).write(report, out, style)
 
 
+def _stream(module: str, out: TextIOBase) -> Stream:
+    found: Stream = import_module(f".{module}", __package__).Stream(out)
+    return found
+
+
 FORMATS: dict[str, Format] = {
     name: partial(_write, name)
     for name in ("text", "json", "jsonl", "sarif", "junit", "github", "csv", "markdown", "html")
 }
 """Each is the function ``write`` of the module of its name."""
+
+STREAMS: dict[str, Callable[[TextIOBase], Stream]] = {"jsonl": partial(_stream, "jsonl")}
+"""Formats that can write findings before the report is complete: the class ``Stream`` of the module."""

@@ -6,9 +6,11 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from mlpstorage.results.text import harmless
+
 from ..report import grouped, shown_place
 from ..validation import State, Validation
-from .shown import count, harmless, relative, title_of, totals
+from .shown import count, relative, title_of, totals
 
 if TYPE_CHECKING:
     from jinja2 import Environment

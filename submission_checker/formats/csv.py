@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING, TextIO
 
-from mlpstorage.results.text import clean
+from mlpstorage.results.text import clean, no_old_command
 from rules import Finding
 
 from ..report import CheckReport, Waived, shown_place
-from .shown import no_old_command, value_text
+from .shown import value_text
 
 if TYPE_CHECKING:
     from . import Style

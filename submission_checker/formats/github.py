@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
-from mlpstorage.results.text import clean
+from mlpstorage.results.text import clean, no_old_command
 from rules import Finding
 
 from ..report import SEVERITIES, CheckReport, shown_place
-from .shown import count, file_of, no_old_command, title_of, totals
+from .shown import count, file_of, title_of, totals
 
 if TYPE_CHECKING:
     from . import Style

@@ -12,9 +12,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import urlencode
 
+from mlpstorage.results.text import harmless
+
 from ..report import CheckReport, Place, rule_key
 from ..validation import State, Submission, validate
-from .shown import harmless, value_text
+from .shown import value_text
 
 if TYPE_CHECKING:
     from . import Style

@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
 import rules
+from mlpstorage.results.text import harmless
 from rules import Finding, Outcome
 
 from ..report import CheckReport, Place, Waived, place_of, rule_key
-from .shown import harmless, title_of, value_text
+from .shown import title_of, value_text
 
 if TYPE_CHECKING:
     from xml.etree import ElementTree as ET

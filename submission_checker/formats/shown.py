@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mlpstorage.results.layout import DIVISIONS
-from mlpstorage.results.text import clean
+from mlpstorage.results.text import clean, hidden
 from rules import Finding, Outcome
 
 from ..report import CheckReport, Place
@@ -17,9 +17,6 @@ VALUE_LENGTH = 60
 LIST_LENGTH = 4
 _SAID = ": "
 """Stands between the place that a remark is on and what it says."""
-_OLD_COMMAND = "##["
-_WHOLE = 1_000_000
-"""Length up to which nothing is cut."""
 _FILE = re.compile(r"\.(json|yaml|yml|log|txt|csv|pdf|md|py|npz|out|err)$", re.IGNORECASE)
 
 
@@ -34,39 +31,15 @@ def value_text(value: Any, length: int = VALUE_LENGTH, items: int = LIST_LENGTH)
     return clean(str(value), length)
 
 
-def harmless(text: str) -> str:
-    """Text of one or several lines without control characters, marks of direction and the like.
-
-    Nothing in it is what a continuous-integration runner takes for a command, which the first line may still begin.
-    """
-    first, *others = (no_old_command(clean(line, _WHOLE)) for line in text.split("\n"))
-    return "\n".join([first, *map(no_command, others)])
-
-
-def no_command(line: str) -> str:
-    """A line that does not begin with two colons."""
-    return line.replace("::", ": :", 1) if line.lstrip().startswith("::") else line
-
-
-def no_old_command(text: str) -> str:
-    """Text without ``##[``, in which GitHub's runner still sees a command wherever in a line it stands."""
-    return text.replace(_OLD_COMMAND, "# #[")
-
-
 def json_text(value: Any, indent: int | None = None) -> str:
     """A value as JSON in ASCII, in which no runner finds a command. Raises ValueError for what JSON does not have."""
-    return _hidden(json.dumps(value, ensure_ascii=True, allow_nan=False, indent=indent))
+    return hidden(json.dumps(value, ensure_ascii=True, allow_nan=False, indent=indent))
 
 
 def json_pieces(value: Any, indent: int | None = None) -> Iterator[str]:
     """The text of :func:`json_text` piece by piece, each text in one of them."""
     for piece in json.JSONEncoder(ensure_ascii=True, allow_nan=False, indent=indent).iterencode(value):
-        yield _hidden(piece)
-
-
-def _hidden(text: str) -> str:
-    """JSON with an escape in it that means the same and that no runner reads."""
-    return text.replace(_OLD_COMMAND, "\\u0023#[")
+        yield hidden(piece)
 
 
 def title_of(place: Place) -> str:

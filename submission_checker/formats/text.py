@@ -6,12 +6,12 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
-from mlpstorage.results.text import clean
+from mlpstorage.results.text import clean, harmless, no_command
 from rules import Finding, Outcome
 
 from ..report import WEIGHTY, CheckReport, Place, Waived, grouped
 from ..validation import validate
-from .shown import folded, harmless, no_command, relative, title_of, totals, value_text
+from .shown import folded, relative, title_of, totals, value_text
 
 if TYPE_CHECKING:
     from . import Style

@@ -26,7 +26,8 @@ class SourceRepository:
         except (OSError, subprocess.SubprocessError) as error:
             return str(error)
         told = " ".join(answer.stderr.decode("utf-8", "replace").split())
-        return "" if answer.returncode == 0 else told or "git finds no repository there"
+        wanted = "the top of a work tree, or a git directory, is wanted"
+        return "" if answer.returncode == 0 else f"{told or 'git finds no repository there'} ({wanted})"
 
     def files(self, commit: str) -> code_hash.Files | None:
         """The tracked files of a commit that a tree hash goes over; None where the repository does not have it."""
@@ -56,7 +57,9 @@ class SourceRepository:
 
     def _run(self, arguments: list[str], data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         command = ["git", "-C", str(self.path), "--no-replace-objects", *arguments]
-        return subprocess.run(command, input=data, capture_output=True, timeout=_SECONDS)
+        # Or git would take the repository that some directory above belongs to.
+        environment = {**os.environ, "GIT_CEILING_DIRECTORIES": os.path.dirname(os.path.realpath(self.path))}
+        return subprocess.run(command, input=data, capture_output=True, timeout=_SECONDS, env=environment)
 
 
 def _contents(batch: bytes, paths: list[bytes]) -> code_hash.Files | None:

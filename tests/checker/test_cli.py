@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import subprocess
@@ -13,9 +15,12 @@ from typing import Any
 import pytest
 from trees import Tree, combined, pair
 
+import rules
 from mlpstorage.results.roots.local import LocalRoot
-from submission_checker import cli, scan
+from rules import loading
+from submission_checker import checking, scan
 from submission_checker.cli import main
+from submission_checker.outputs import Sink
 from submission_checker.report import place_of, rule_key
 
 
@@ -105,7 +110,7 @@ def test_a_bug_is_exit_3_with_a_name_and_no_traceback(
     assert "Traceback" not in out + err
     assert "globex" in out  # the other system was checked all the same
 
-    monkeypatch.setattr(cli, "check", broken)
+    monkeypatch.setattr(checking, "check", broken)
     code, _, err = run(capsys, spoilt.root)
     assert (code, "KeyError" in err, "Traceback" in err) == (3, True, False)
     assert "Traceback" in run(capsys, spoilt.root, "--debug")[2]
@@ -270,6 +275,69 @@ def test_a_closed_standard_output_is_an_error_of_the_caller(clean: Tree) -> None
     )
 
 
+class Full(io.StringIO):
+    """What lies on a disk without space."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("stderr", [Full(), None], ids=["full", "closed"])
+def test_a_standard_error_that_cannot_be_written_to_changes_no_exit_code(
+    clean: Tree, stderr: io.StringIO | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("oops")
+
+    monkeypatch.setattr(sys, "stderr", stderr)
+    assert main([str(clean.root / "nosuch")]) == 2
+    monkeypatch.setattr(checking, "check", broken)
+    assert main([str(clean.root)]) == 3
+    assert main([str(clean.root), "--debug"]) == 3
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_a_full_standard_error_is_no_verdict() -> None:
+    command = [sys.executable, "-m", "submission_checker", "nosuch"]
+    with open("/dev/full", "w") as full:
+        assert subprocess.run(command, stderr=full, check=False).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(["--version"], 0), (["--nosuch"], 2), ([], 2), (["x", "--format", "y"], 2)]
+)
+def test_what_needs_no_rule_does_not_wait_for_them(words: list[str], code: int) -> None:
+    program = (
+        "import atexit, sys; from submission_checker.__main__ import main;"
+        "atexit.register(lambda: print({'rules', 'pydantic'} & set(sys.modules))); main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (code, "set()")
+
+
+def test_help_names_the_default_edition(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["--help"])
+    assert exit_.value.code == 0
+    assert f"edition of the rules (default: {rules.DEFAULT_EDITION})" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("words", [["--help"], ["TREE"]])
+def test_a_rule_book_that_does_not_load_is_a_fault(
+    clean: Tree, tmp_path: Path, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "editions.yaml").write_text("editions: {}\n")
+    monkeypatch.setattr(loading, "BOOK", tmp_path)
+    loading.book.cache_clear()
+    try:
+        code, out, err = run(capsys, *(clean.root if word == "TREE" else word for word in words))
+    finally:
+        loading.book.cache_clear()
+    assert (code, out) == (3, "")
+    assert err.startswith("submission-checker: fault of the checker: RuleLoadError: editions.yaml:1: ")
+
+
 @pytest.mark.parametrize("option", ["--waivers", "--write-waivers", "--since", "--source-repo", "--output"])
 def test_an_empty_path_is_not_passed_over(capsys: pytest.CaptureFixture[str], clean: Tree, option: str) -> None:
     with pytest.raises(SystemExit) as exit_:
@@ -289,12 +357,32 @@ def test_a_source_repository_that_is_none_is_no_reference(
     clean: Tree, options: list[str], words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(clean.root)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(clean.root.parent))
     monkeypatch.setenv("LC_ALL", "C")
     code, out, err = run(capsys, clean.root, *options)
     assert (code, out) == (2, "")
     assert err.startswith(f"submission-checker: {' '.join(options)}: ")
     assert words in err
+
+
+@pytest.mark.parametrize(
+    ("place", "code"),
+    [("top", 0), ("top/.git", 0), ("bare", 0), ("linked", 0), ("link", 0), ("top/below", 2), ("bare/refs", 2)],
+)
+def test_a_source_repository_is_named_by_its_own_directory(
+    clean: Tree, tmp_path: Path, place: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    for words in (
+        ("init", "-q", "top"),
+        ("-C", "top", *identity, "commit", "-q", "--allow-empty", "-m", "x"),
+        ("clone", "-q", "--bare", "top", "bare"),
+        ("-C", "top", "worktree", "add", "-q", "--detach", "../linked"),
+    ):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    (tmp_path / "top" / "below").mkdir()
+    (tmp_path / "link").symlink_to("top")
+    found, _, err = run(capsys, clean.root, "--source-repo", tmp_path / place)
+    assert (found, "the top of a work tree, or a git directory, is wanted" in err) == (code, code == 2), err
 
 
 def test_a_source_repository_without_git_is_no_reference(
@@ -350,7 +438,7 @@ def test_a_place_that_cannot_be_written_to_is_told_before_the_work(
     def worked(*arguments: object) -> None:
         pytest.fail("the tree was checked")
 
-    monkeypatch.setattr("submission_checker.cli.check", worked)
+    monkeypatch.setattr("submission_checker.checking.check", worked)
     words = [option.format(tmp=tmp_path, tree=spoilt.root) for option in options]
     code, _, err = run(capsys, spoilt.root, *words)
     assert (code, said in err) == (2, True), err
@@ -402,8 +490,6 @@ def test_json_keeps_the_contract(spoilt: Tree, capsys: pytest.CaptureFixture[str
 
 
 def test_every_rule_of_the_edition_is_accounted_for(clean: Tree, capsys: pytest.CaptureFixture[str]) -> None:
-    import rules
-
     assert set(json_of(capsys, clean.root)[1]["rules"]) == {rule.id for rule in rules.load_edition("3.0").rules}
 
 
@@ -464,6 +550,18 @@ def test_a_reader_that_stops_early_is_no_fault(spoilt: Tree) -> None:
     root = Path(__file__).parents[2]
     done = subprocess.run(["bash", "-c", command], cwd=root, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="this system does not name descriptors")
+def test_a_reader_of_one_report_that_stops_leaves_the_other_whole(capfd: pytest.CaptureFixture[str]) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(writing), Sink(f"/dev/fd/{writing}") as piped, Sink(None) as shown:
+        piped.open()
+        os.close(reading)
+        for _ in range(3):
+            piped.write("x" * 100_000)
+        shown.write("the other report")
+    assert capfd.readouterr() == ("the other report", "")
 
 
 @pytest.mark.parametrize(

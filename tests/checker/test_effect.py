@@ -12,7 +12,9 @@ import pytest
 from trees import Tree, combined
 from typer.testing import CliRunner
 
+from mlpstorage import rules_cmd
 from mlpstorage.rules_cmd import app
+from rules.diff import EditionDiff, EntryChange
 from submission_checker.cli import main
 from submission_checker.readers import checkpointing
 
@@ -109,7 +111,8 @@ def test_rules_diff_shows_both_sides_in_each_format(subset: Tree) -> None:
     path = "closed/acme/results/fast-1/checkpointing/llama3-70b"
     code, text = diff("--against", subset.root)
     assert code == 0
-    assert f"{path}  pass -> error (eligible: closed -> open)" in text
+    assert f"{path}\n  pass -> error (eligible: closed -> open)\n" in text
+    assert all(len(line) <= 80 or line.split()[-1].startswith((path, "/")) for line in text.splitlines())
     assert f"    {OLD}: nothing\n    {NEW}: error: llama3-70b needs exactly 64 processes" in text
     assert "  statement of 4.3.5:\n" in text
 
@@ -137,6 +140,29 @@ def test_names_of_a_tree_make_no_markup(subset: Tree) -> None:
     markdown = diff("--against", subset.root, "--format", "markdown")[1]
     assert "a\\|b&lt;img src=x&gt;\\`\\*" in markdown
     assert "<img" not in markdown
+
+
+@pytest.mark.parametrize("format_", ["text", "markdown", "json"])
+def test_no_text_of_rules_or_tree_is_a_command_to_a_runner(monkeypatch: pytest.MonkeyPatch, format_: str) -> None:
+    hostile = f"##[error]gone \x1b[2J {'x' * 60} ::error::gone"
+    finding = {"severity": "error", "message": hostile, "remedy": ""}
+    run = {
+        "kind": "run", "path": "closed/##[error]", "leaves": ["closed/##[error]/::x"],
+        "verdict": {"old": "pass", "new": "error"}, "eligible": {"old": "closed", "new": "open"},
+        "findings": [{"rule": "1.1", "name": hostile, "clause": "main", "old": None, "new": finding}],
+        "statements": [{"rule": "1.1", "old": "", "new": hostile}],
+    }  # fmt: skip
+    told = {"old": OLD, "new": NEW, "results_dir": "::x", "verdicts": [], "judged": 1, "differ": 1, "runs": [run]}
+    changed = EditionDiff(OLD, NEW, (EntryChange("1.1", "", "statement", "", hostile),))
+    monkeypatch.setattr(rules_cmd, "effect_on", lambda *_: {**told, "unreadable": [hostile]})
+    monkeypatch.setattr(rules_cmd, "diff_editions", lambda *_: changed)
+    code, out = diff("--against", "x", "--format", format_)
+    assert code == 2
+    assert out.count("gone") >= 6
+    assert [mark for mark in ("##[", "\x1b") if mark in out] == []
+    assert [line for line in out.splitlines() if line.lstrip().startswith("::")] == []
+    if format_ == "json":
+        assert json.loads(out)["against"]["runs"] == [run]
 
 
 def test_a_tree_that_is_none_is_an_error_with_the_checkers_words(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from reports import HOSTILE, WORKLOAD, finding, hostile, mixed, report_of, written
 
+from mlpstorage.results.text import harmless
 from rules import Severity
-from submission_checker.formats.shown import harmless
 from submission_checker.report import CheckReport, Since, as_json
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")

@@ -19,7 +19,8 @@ from vector_database_trees import complete
 from mlpstorage.results.files import Content
 from mlpstorage.results.roots.local import LocalRoot
 from submission_checker import discovery
-from submission_checker.cli import Exit, exit_code
+from submission_checker.checking import exit_code
+from submission_checker.exits import Exit
 from submission_checker.report import CheckReport
 from submission_checker.scan import Options, check
 

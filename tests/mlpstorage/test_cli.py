@@ -45,16 +45,28 @@ def test_without_a_standard_output_there_is_no_verdict() -> None:
     assert (answer.returncode, answer.stderr) == (2, "mlpstorage: there is no standard output to answer on\n")
 
 
-def test_a_reader_that_is_gone_is_no_error() -> None:
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (DRY_RUN, 141),
+        (("rules", "list"), 0),
+        (("rules", "matrix", "--format", "json"), 0),
+        (("rules", "--help"), 0),
+        (("systems", "schema"), 0),
+        (("systems", "check", __file__), 1),
+    ],
+    ids=lambda value: " ".join(value[:2]) if isinstance(value, tuple) else None,
+)
+def test_a_reader_that_is_gone_is_no_error(arguments: tuple[str, ...], code: int) -> None:
     command = subprocess.Popen(
-        tool_command(*DRY_RUN), env=tool_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        tool_command(*arguments), env=tool_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert command.stdout is not None
     assert command.stderr is not None
     command.stdout.close()
     with command.stderr:
         assert command.stderr.read() == b""
-    assert command.wait() == 141
+    assert command.wait() == code
 
 
 def test_only_what_is_about_the_output_is_passed_over() -> None:

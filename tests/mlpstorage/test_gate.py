@@ -315,6 +315,27 @@ def test_a_run_too_many_is_told_before_it_is_made(
     assert ("2.1.23 will not allow this run beside those that are there" in text) == bool(told)
 
 
+@pytest.mark.parametrize(
+    ("division", "key", "told"),
+    [
+        ("closed", "checkpoint.fsnc", "checkpoint.fsync"),
+        ("open", "checkpoint.fsnc", "checkpoint.fsync"),
+        ("whatif", "workload.model.num_layer", "model.num_layers"),
+        ("closed", "checkpoint.num_checkpoint_write", "checkpoint.num_checkpoints_write"),
+        ("open", "checkpoint.fsync", ""),
+        ("open", "reader.extra", ""),
+    ],
+)
+def test_a_parameter_that_is_written_almost_like_a_known_one_is_told(
+    tool: Tool, division: str, key: str, told: str
+) -> None:
+    arguments = (division, "--model", "llama3-8b", "--param", f"{key}=true")
+    wanted = f"--param: the reference workload has no {key.removeprefix('workload.')}; did you mean {told}?"
+    assert judged(tool, *arguments)[1]["notices"] == [wanted] * bool(told)
+    for dry in (("--dry-run",), ()) if division == "closed" else (("--dry-run",),):
+        assert (wanted in " ".join(tool(*RUN, *arguments, *dry).stdout.split())) == bool(told)
+
+
 REFUSED = "4.7.1 will not allow this run beside those that are there"
 UNFINISHED = "of a run that did not complete"
 BESIDE: dict[str, tuple[str, list[tuple[str, int, int]], tuple[int, int], list[str]]] = {
