@@ -40,7 +40,7 @@ from ..discovery import WorkloadDirectory, description_path
 from ..leaf import Leaf
 from .checkpointing import division_of, recorded_division
 from .checkpointing_files import as_words
-from .common import leaf_file, mapped, put, recorded_verdict, stated_path
+from .common import leaf_files, mapped, put, recorded_verdict, stated_path
 from .kv_cache_commands import Command, environment
 from .kv_cache_files import MAX_RANKS, MAX_TRIALS, RunFiles
 from .kv_cache_options import DEVICE_LATENCIES, OptionReader
@@ -184,7 +184,7 @@ class _RunReader:
         options = [reader.option() for reader in readers]
         self._results(readers, hosts)
         self._features(readers, options)
-        files = [leaf_file(document, role, self.path) for document, role in self.files.all()]
+        files = leaf_files(self.files.all(), self.path)
         self.sheet.put("files", files, self.at)
         return self.sheet.build(KvCacheRun, self.path, options)
 

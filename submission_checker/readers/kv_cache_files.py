@@ -16,7 +16,7 @@ from rules.derived.kv_cache import clients
 from rules.facts import Absence, Reason, Source
 
 from ..leaf import Leaf
-from .common import Role
+from .common import Role, listed
 from .kv_cache_commands import Banner, Command, as_command, last_saved, parse_banner, parse_command
 from .kv_cache_ranks import OptionDirectory, ranks_there, read_options
 from .leaf_json import placeholder_of, read_leaf_json
@@ -200,9 +200,10 @@ class RunFiles:
     @cached_property
     def probe_hosts(self) -> Found[int]:
         """Hosts that left a sentinel before the run."""
-        try:
-            names = self._root.list(self.leaf.at(PROBE))[1]
-        except OSError:
+        if PROBE not in self.leaf.directories:
             return self.not_recorded("probe", "", f"{self.path}/{PROBE}", "there is no probe of the results directory")
-        hosts = {match[1].lower() for name in names if (match := _SENTINEL.fullmatch(name))}
+        names = listed(self._root, self.leaf.at(PROBE))
+        if isinstance(names, Absence):
+            return names
+        hosts = {match[1].lower() for name in names[1] if (match := _SENTINEL.fullmatch(name))}
         return Reading(len(hosts), Source(f"{self.path}/{PROBE}"))

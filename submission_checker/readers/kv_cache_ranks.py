@@ -25,7 +25,7 @@ from rules.derived.kv_cache import RankResult, name_of, option_names
 from rules.facts import Absence, Reason
 from rules.facts.kv_cache import ExtraResult
 
-from .common import unlisted
+from .common import listed
 from .leaf_json import read_rank_result
 
 _OPTION = re.compile(r"option_([0-9]{1,4})")
@@ -122,16 +122,11 @@ def _listed(
     root: Root, directory: str, pattern: re.Pattern[str], option: OptionDirectory, place: tuple[int, ...]
 ) -> Iterator[tuple[int, str]]:
     """As :func:`_numbered`; what cannot be listed is noted."""
-    try:
-        names = root.list(directory)[0]
-    except OSError as error:
-        option.unlisted[place] = _unlisted(directory, error)
+    names = listed(root, directory)
+    if isinstance(names, Absence):
+        option.unlisted[place] = names
     else:
-        yield from _by_number(names, pattern)
-
-
-def _unlisted(directory: str, error: OSError) -> Absence:
-    return unlisted(directory, f"the directory cannot be listed: {clean(str(error.strerror))}")
+        yield from _by_number(names[0], pattern)
 
 
 def _numbered(root: Root, directory: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
@@ -155,11 +150,11 @@ def _extra(name: str, path: str, kind: Any) -> ExtraResult:
 def _read_rank(root: Root, leaf: str, path: str, place: tuple[int, int, int], option: OptionDirectory) -> None:
     """Read the one result of a rank; several are all left unread, for nothing says which one counts."""
     key = place[1:]
-    try:
-        names = [name for name in root.list(path)[1] if _RESULT.fullmatch(name)]
-    except OSError as error:
-        option.unlisted[key] = _unlisted(path, error)
+    there = listed(root, path)
+    if isinstance(there, Absence):
+        option.unlisted[key] = there
         return
+    names = [name for name in there[1] if _RESULT.fullmatch(name)]
     if len(names) > 1:
         option.extra.append(_extra(name_of(place), path, "second file"))
         option.ambiguous.add(key)

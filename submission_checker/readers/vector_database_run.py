@@ -18,7 +18,7 @@ from rules.facts.vector_database import Metric, Override, Recomputed, RunParamet
 from ..leaf import Leaf
 from .checkpointing import division_of, recorded_division
 from .code_pointer import hash_of
-from .common import as_api, leaf_file, mapped, put, put_location, recorded_verdict, stated_path
+from .common import as_api, leaf_files, mapped, put, put_location, recorded_verdict, stated_path
 from .separation import sidecar_problem
 from .vector_database_files import COLLECTION_REQUESTS, RunDocuments, best_of, claims, compared, with_requests
 
@@ -115,7 +115,7 @@ class _RunReader:
         put(self.sheet, "image", self.files.image)
         validated = self.metadata.text("/args/_validated_pool_hash")
         put(self.sheet, "validated_image", self._recorded("validated_image", mapped(validated, hash_of)))
-        files = [leaf_file(document, role, self.path) for document, role in self.files.all()]
+        files = leaf_files(self.files.all(), self.path)
         self.sheet.put("files", files, Source(self.path))
         return self.sheet.build(VectorDatabaseRun, self.path)
 
