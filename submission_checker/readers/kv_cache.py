@@ -411,11 +411,10 @@ class _RunReader:
         return max((option.ranks for option in self.files.options.values()), default=0)
 
     def _trials(self) -> int:
-        if isinstance(self.files.trials, Reading):
-            return self.files.trials.value
-        asked = self.files.argument("trials", MAX_TRIALS)
+        if isinstance(self.files.trial_count, Reading):
+            return self.files.trial_count.value
         found = (trial + 1 for option in self.files.options.values() for trial in option.trials)
-        return asked or min(max(found, default=0), MAX_TRIALS)
+        return min(max(found, default=0), MAX_TRIALS)
 
     def _results(self, readers: list[OptionReader], hosts: int | None) -> None:
         self._put("option_ranks", self._option_ranks(readers))

@@ -118,6 +118,12 @@ def ranks_there(root: Root, leaf: str) -> int:
     )
 
 
+def trials_there(root: Root, leaf: str) -> int:
+    """One more than the highest trial that has a directory in some Option."""
+    options = (f"{leaf}/{name}" for _, name in _numbered(root, leaf, _OPTION))
+    return max((trial + 1 for option in options for trial, _ in _numbered(root, option, _TRIAL)), default=0)
+
+
 def _listed(
     root: Root, directory: str, pattern: re.Pattern[str], option: OptionDirectory, place: tuple[int, ...]
 ) -> Iterator[tuple[int, str]]:

@@ -235,6 +235,8 @@ ONE_RANK: dict[str, tuple[Spoil, Expected]] = {
     ),
     "seed of a rank": (result(1, 1, 0, {"/seed": 43}), [("6.3.2.1", "rank_seeds", "error")]),
     "trials": (args(trials=1), [("6.3.2.1", "trials", "error")]),
+    "summary of more trials": (summary({"/trials_per_option": 4}), [("6.3.2.1", "recorded_trials", "error")]),
+    "summary of fewer trials": (summary({"/trials_per_option": 2}), [("6.3.2.1", "recorded_trials", "error")]),
     "own configuration": (args(config="/mnt/bench/own.yaml"), [("6.3.2.1", "config", "error")]),
     "configuration elsewhere": (
         lambda leaf: leaf.command(1, lambda words: words.replace("--config /home", "--config /mnt")),
@@ -443,6 +445,28 @@ SEVERAL_RANKS: dict[str, tuple[Spoil, Expected]] = {
         [("6.3.3.1", "commands", "error")],
     ),
     "a total that nothing else states": (summary({"/total_ranks": 16}), [("6.3.3.1", "commands", "error")]),
+    "a total that nothing else states, and no number of ranks": (
+        both(reworded(("-n 4 ", "")), summary({"/total_ranks": 16})),
+        [("6.3.3.1", "slots", "error")],
+    ),
+    "a total below all else, and no number of ranks": (
+        both(reworded(("-n 4 ", "")), summary({"/total_ranks": 3})),
+        [("6.3.3.1", "slots", "error")],
+    ),
+    "a total that nothing else states, and no layout in the commands": (
+        both(reworded(("-n 4 -host [^ ]+ ", "")), summary({"/total_ranks": 16})),
+        [("6.3.3.1", "asked", "error")],
+    ),
+    "summary of more hosts": (summary({"/host_count": 3}), [("6.3.3.1", "hosts", "error")]),
+    "summary of one host": (summary({"/host_count": 1}), [("6.3.3.1", "hosts", "error")]),
+    "summary of more hosts with fewer ranks each": (
+        summary({"/host_count": 4, "/npernode": 1}),
+        [("6.3.3.1", "hosts", "error")],
+    ),
+    "hosts that cannot share the processes": (
+        args(hosts=["host01", "host02", "host03"]),
+        [("6.3.3.1", "hosts", "error")],
+    ),
     "ranks of the command": (
         launched("-n 2"),
         [("6.3.3.1", "commands", "error")],
@@ -519,6 +543,13 @@ SEVERAL_RANKS: dict[str, tuple[Spoil, Expected]] = {
         lambda leaf: leaf.lose(*((o, t, r) for o in (1, 2, 3) for t in range(3) for r in (1, 3)), declared=False),
         [("6.3.3.4", "others", "error")],
     ),
+    "results of the other host, which the summary denies": (
+        both(
+            lambda leaf: leaf.lose(*((o, t, r) for o in (1, 2, 3) for t in range(3) for r in (1, 3)), declared=True),
+            summary({"/host_count": 1, "/npernode": 4}),
+        ),
+        [("6.3.3.1", "hosts", "error"), ("6.3.3.4", "others", "error")],
+    ),
     "results of the other host, noticed": (
         lambda leaf: leaf.lose(*((o, t, r) for o in (1, 2, 3) for t in range(3) for r in (1, 3)), declared=True),
         [("6.3.3.4", "others", "error")],
@@ -583,6 +614,8 @@ OPEN: dict[str, tuple[Spoil, Expected]] = {
     ),
     "users that differ": (parameter(1, "num-users", 50, trial=0), [("6.3.3.2", "uniform", "error")]),
     "no trials": (open_trials, [("6.6.2", "trials", "error")]),
+    "summary of more trials": (summary({"/trials_per_option": 4}), [("6.6.2", "recorded_trials", "warning")]),
+    "summary of fewer trials": (summary({"/trials_per_option": 2}), [("6.6.2", "recorded_trials", "warning")]),
     "no duration": (parameter(1, "duration", 0), [("6.6.2", "duration", "error")]),
     "no users": (parameter(1, "num-users", 0), [("6.6.2", "users", "error")]),
     "seed of a rank": (result(1, 1, 0, {"/seed": 50}), [("6.6.2", "seeds", "error")]),
@@ -663,7 +696,6 @@ def test_every_clause_of_the_section_is_violated_by_some_spoilt_tree() -> None:
         for rule, clause, _ in expected
     }
     elsewhere = {
-        ("6.3.2.1", "recorded_trials"),
         ("6.3.2.1", "former_delay"),
         ("6.5.1", "described"),
         ("6.5.2", "main"),
