@@ -44,6 +44,7 @@ from .common import leaf_files, mapped, put, recorded_verdict, stated_path
 from .kv_cache_commands import Command, environment
 from .kv_cache_files import MAX_RANKS, MAX_TRIALS, RunFiles
 from .kv_cache_options import DEVICE_LATENCIES, OptionReader
+from .kv_cache_ranks import options_set_aside
 
 CACHE_BASE = "rank-cache-base"
 BASES = (CACHE_BASE, "rank-output-base")
@@ -391,6 +392,7 @@ class _RunReader:
         stated = {clean(key, 20) for key in keys.value} if isinstance(keys, Reading) else set()
         shown = {place[0] for place in self.files.placed_commands} | self.files.options.keys()
         others = (stated | {str(number) for number in shown}) - set(known)
+        others.update(options_set_aside(self.leaf.directories))
         self.sheet.put("unknown_options", derived.shown(sorted(others)), self.at)
         results = [result for option in self.files.options.values() for result in option.results]
         stated_latencies = frozenset(

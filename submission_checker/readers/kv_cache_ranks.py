@@ -127,12 +127,15 @@ def trials_there(root: Root, leaf: str) -> int:
 def _listed(
     root: Root, directory: str, pattern: re.Pattern[str], option: OptionDirectory, place: tuple[int, ...]
 ) -> Iterator[tuple[int, str]]:
-    """As :func:`_numbered`; what cannot be listed is noted."""
+    """As :func:`_numbered`; what cannot be listed is noted, and so is a directory that only begins like one of them."""
     names = listed(root, directory)
     if isinstance(names, Absence):
         option.unlisted[place] = names
-    else:
-        yield from _by_number(names[0], pattern)
+        return
+    above = "/".join(directory.split("/")[-1 - len(place) :])
+    for name in _set_aside(names[0], pattern):
+        option.extra.append(_extra(f"{above}/{clean(name)}", f"{directory}/{name}", "rank" if place else "trial"))
+    yield from _by_number(names[0], pattern)
 
 
 def _numbered(root: Root, directory: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
@@ -145,8 +148,20 @@ def _numbered(root: Root, directory: str, pattern: re.Pattern[str]) -> Iterator[
 
 
 def _by_number(names: Sequence[str], pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
-    numbered = {int(match[1]): name for name in reversed(names) if (match := pattern.fullmatch(name))}
+    plainest_last = sorted(names, key=len, reverse=True)
+    numbered = {int(match[1]): name for name in plainest_last if (match := pattern.fullmatch(name))}
     yield from sorted(numbered.items())
+
+
+def _set_aside(names: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
+    """Names that begin as the pattern does and are not read: another spelling of a number, or more than a number."""
+    read = {name for _, name in _by_number(names, pattern)}
+    return [name for name in names if name not in read and name.startswith(pattern.pattern.partition("(")[0])]
+
+
+def options_set_aside(leaf_directories: Sequence[str]) -> list[str]:
+    """What stands for the number in directories that begin like an Option's and are not read."""
+    return [clean(name.removeprefix("option_"), 20) for name in _set_aside(leaf_directories, _OPTION)]
 
 
 def _extra(name: str, path: str, kind: Any) -> ExtraResult:

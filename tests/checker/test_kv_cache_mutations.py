@@ -141,6 +141,11 @@ def extra_trial(leaf: KvLeaf) -> None:
     shutil.copytree(leaf.path / "option_1" / "trial_0", leaf.path / "option_1" / "trial_3")
 
 
+def set_aside(place: str, name: str) -> Spoil:
+    """A copy of a directory beside it."""
+    return lambda leaf: shutil.copytree(leaf.path / place, (leaf.path / place).with_name(name))
+
+
 def fourth_option(leaf: KvLeaf) -> None:
     shutil.copytree(leaf.path / "option_1", leaf.path / "option_4")
 
@@ -252,6 +257,15 @@ ONE_RANK: dict[str, tuple[Spoil, Expected]] = {
     ),
     "two result files": (second_file, [("6.3.3.3", "one_file", "error")]),
     "a fourth trial": (extra_trial, [("6.3.3.3", "expected", "error")]),
+    "a trial under a second spelling": (set_aside("option_1/trial_0", "trial_00"), [("6.3.3.3", "expected", "error")]),
+    "a trial set aside": (set_aside("option_1/trial_0", "trial_0_first"), [("6.3.3.3", "expected", "error")]),
+    "a rank under a second spelling": (
+        set_aside("option_1/trial_0/rank_0", "rank_00"),
+        [("6.3.3.3", "expected", "error")],
+    ),
+    "a rank set aside": (set_aside("option_1/trial_0/rank_0", "rank_0.bak"), [("6.3.3.3", "expected", "error")]),
+    "an Option under a second spelling": (set_aside("option_1", "option_01"), [("6.3.1.1", "known", "error")]),
+    "an Option set aside": (set_aside("option_1", "option_1_old"), [("6.3.1.1", "known", "error")]),
     "read bandwidth of trial 0": (
         lambda leaf: leaf.summarise(1, aggregated_read_bandwidth_gbps=4100.5 / 300.05),
         [("6.3.4.1", "read", "error")],
@@ -355,6 +369,17 @@ ONE_RANK: dict[str, tuple[Spoil, Expected]] = {
     "page cache kept by one of two": (
         launched("-x LD_PRELOAD=/usr/lib/liballoc.so:/opt/nofadvise.so"),
         [("6.4.2", "cache_closed", "error")],
+    ),
+    "page cache kept, in capitals": (launched("-x LD_PRELOAD=/a/NoFADVise.so"), [("6.4.2", "cache_closed", "error")]),
+    "modules in a list of variables": (
+        launched("--mca mca_base_env_list 'A=b;PYTHONPATH=/opt/patched'"),
+        [("6.4.2", "modules_closed", "error")],
+    ),
+    "RAG in the log": (
+        lambda leaf: leaf.log(1, 1).write_text(
+            leaf.log(1, 1).read_text().replace("RAG Workload: Disabled", "RAG Workload: Enabled")
+        ),
+        [("6.6.1", "features", "warning")],
     ),
     "allocator of a directory whose name says nothing": (
         launched("-x LD_PRELOAD=/home/fadvisors/lib/liballoc.so"),
@@ -661,6 +686,7 @@ OPEN: dict[str, tuple[Spoil, Expected]] = {
     "RAG in the log": (rag_logged, [("6.6.3", "features", "warning")]),
     "RAG in log and command": (both(rag_logged, added(1, "--enable-rag")), []),
     "failed rank": (lambda leaf: leaf.lose((1, 0, 0), declared=True), [("X6.2", "partial", "warning")]),
+    "an Option set aside": (set_aside("option_1", "option_1_old"), []),
     "failed Option": (
         lambda leaf: leaf.lose(*((1, t, 0) for t in range(3)), declared=True),
         [("X6.2", "empty", "error")],
