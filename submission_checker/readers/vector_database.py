@@ -26,7 +26,7 @@ from .vector_database_files import (
     compared,
     with_requests,
 )
-from .vector_database_run import configs, fixed_parameters, overrides
+from .vector_database_parameters import configs, fixed_parameters, overrides
 from .vector_database_run import read_run as read_run_leaf
 from .zones import directory_time
 
