@@ -27,6 +27,7 @@ from .discovery import (
     UNLISTED,
     Listing,
     NothingToCheckError,
+    Obstacle,
     SubmitterDirectory,
     SystemDirectory,
     WorkloadDirectory,
@@ -98,6 +99,8 @@ class Part:
     """Whose results an error in a pool of code images concerns."""
     unjudged: list[str] = field(default_factory=list)
     """Directories of results that no rules are there for yet."""
+    unlisted: tuple[Obstacle, ...] = ()
+    """Directories inside leaves that could not be listed when these were read."""
     unseen: list[str] = field(default_factory=list)
     """Workload directories that were not judged, for something in them could not be listed."""
     undecided: set[tuple[str, str, str]] = field(default_factory=set)
@@ -273,6 +276,8 @@ def check_system(address: Address, options: Options, system: SystemDirectory) ->
                 part.leaves[leaf.path] = read_leaf_code(root, directory.family, leaf)
             workloads.extend(_workloads(root, [directory], api, part, options))
             root.kept.clear()
+        part.unlisted = _unlisted(root, {obstacle.path for obstacle in system.obstacles})
+        system = replace(system, obstacles=(*system.obstacles, *part.unlisted))
         facts: list[FactModel] = [tree.system_facts(system, places), *(read(root, system) for read in structure.SYSTEM)]
         facts += workloads if description is None else [system_facts(description, tuple(workloads))]
         _judge(part, facts, system.division, options)
@@ -287,6 +292,7 @@ def check_lone(location: Location, options: Options) -> Part:
             directory = lone_workload(root, path, location.family)
             shape = tree.workload_facts(root, directory)
             for workload in _workloads(root, [directory], NO_DESCRIPTION, part, options):
+                part.unlisted = _unlisted(root)
                 part.remarks.append(f"{clean(path)}: only this workload directory was looked at, not its system")
                 _judge(part, [shape, workload], _division(workload), options)
             return part
@@ -297,12 +303,19 @@ def check_lone(location: Location, options: Options) -> Part:
             return part
         shape_of_leaf = tree.leaf_facts(root, leaf, family)
         run = options.families[family].read_leaf(root, leaf, described)
+        part.unlisted = _unlisted(root)
         if run is not None:
             part.runs = 1
             part.remarks.extend(_left(options.families[family], run.path, [run]))
             part.remarks.append(f"{clean(path)}: only this leaf was looked at, not its workload and its system")
             _judge(part, [shape_of_leaf, run], _division(run), options)
     return part
+
+
+def _unlisted(root: Root, known: Collection[str] = ()) -> tuple[Obstacle, ...]:
+    """Directories inside leaves that a reader could not list, without those that the walk went into."""
+    found = sorted((path, why) for path, why in root.unlisted.items() if path not in known)
+    return tuple(Obstacle(path, UNLISTED, detail=why, in_leaf=True) for path, why in found)
 
 
 def _division(facts: FactModel) -> str:
@@ -449,6 +462,9 @@ def _add(report: CheckReport, part: Part) -> None:
     report.faults.extend(part.faults)
     report.unjudged.extend(part.unjudged)
     report.unseen.extend(part.unseen)
+    for obstacle in part.unlisted:
+        report.unreadable.append(f"{clean(obstacle.path)}: {obstacle.detail}")
+        report.unseen.append(clean(obstacle.path))
     report.undecided |= part.undecided
     add_states(report.states, part.states)
     for path, places in part.resting.items():

@@ -68,7 +68,9 @@ def environment(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     option = ""
     for word, after in itertools.zip_longest(words, words[1:], fillvalue=""):
         name, _, value = word.partition("=")
-        if option == "x" or _VARIABLE.fullmatch(word):
+        if option in ("genvlist", "envlist", "export", "mca_base_env_list"):
+            yield from _variables(word)
+        elif option == "x" or _VARIABLE.fullmatch(word):
             yield name, value
         elif word.startswith("-x") and _VARIABLE.fullmatch(word[2:]):
             yield name[2:], value
@@ -76,8 +78,6 @@ def environment(words: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield word, after
         elif name == "--export" and value:
             yield from _variables(value)
-        elif option in ("genvlist", "envlist", "export", "mca_base_env_list"):
-            yield from _variables(word)
         option = word.lstrip("-") if word.startswith("-") or option == "mca" else ""
 
 

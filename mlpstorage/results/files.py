@@ -59,6 +59,8 @@ class Root(ABC):
     """Where it lies, to be shown."""
     kept: dict[str, Any]
     """Parsed files that wait for their second reader, by path."""
+    unlisted: dict[str, str]
+    """Directories that a reader of leaves could not list, with the reason."""
 
     def __enter__(self) -> Self:
         return self

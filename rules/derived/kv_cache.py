@@ -131,11 +131,11 @@ def resolve_ranks(processes: int | None, per_host: int | None, hosts: int) -> in
     return None
 
 
-def clients(stated: int, started: int, there: int) -> int:
-    """Clients that a run had, where its summary states one number and its commands start another.
+def outvoted(stated: int, started: int, there: int) -> int:
+    """Clients (or trials) that a run had, where its summary states one number and its commands start another.
 
-    ``there``: one more than the highest rank that has a directory. The commands outvote the summary where no directory
-    lies beyond them, unless the summary holds all of these as well and is the smaller of the two.
+    ``there``: one more than the highest rank (trial) that has a directory. The commands outvote the summary where no
+    directory lies beyond them, unless the summary holds all of these as well and is the smaller of the two.
     """
     return stated if there > started or there <= stated < started else started
 

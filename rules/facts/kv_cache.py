@@ -202,7 +202,8 @@ class KvCacheRun(FactModel):
 
     total_ranks: Fact[Int] = fact("Clients (MPI ranks) that the summary states.", known=Known.RUN, unit="ranks")
     ranks: Fact[Int] = fact(
-        "Clients that the run had: as the summary states, or as commands and rank results agree against it.",
+        "Clients that the run had: as the summary states, or as commands and rank results agree against it; where no "
+        "command states a number of ranks, its slots do, and after them args.num_processes.",
         known=Known.RUN,
         unit="ranks",
     )

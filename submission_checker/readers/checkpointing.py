@@ -30,7 +30,7 @@ from ..leaf import Leaf
 from .checkpointing_files import LeafDocuments
 from .checkpointing_times import read_times
 from .collected import ratio
-from .common import NOT_STATED, as_api, leaf_file, mapped, put, put_location, recorded_verdict, stated_path
+from .common import NOT_STATED, as_api, leaf_files, mapped, put, put_location, recorded_verdict, stated_path
 from .placement import hosts_of, min_ranks_per_host
 from .run_environment import put_environment
 from .separation import separation, sidecar_problem
@@ -99,7 +99,7 @@ class _LeafReader:
         self._results()
         self._storage()
         self._parameters()
-        files = [leaf_file(document, role, self.path) for document, role in self.files.all()]
+        files = leaf_files(self.files.all(), self.path)
         self.sheet.put("files", files, Source(self.path))
         return self.sheet.build(CheckpointingRun, self.path)
 

@@ -24,7 +24,7 @@ from rules.derived.zones import Instant, Moment, instant
 from rules.facts import Absence, Source
 
 from ..leaf import Leaf
-from .common import Role
+from .common import Role, in_listed
 from .leaf_json import placeholder_of, read_leaf_json
 
 _METADATA = re.compile(r"checkpointing_.*_metadata\.json")
@@ -77,7 +77,8 @@ class LeafDocuments:
         return read_leaf_json(self._root, self.leaf, name, self.family)
 
     def _yaml(self, name: str) -> Document:
-        return read_yaml(self._root, self.leaf.at(name), placeholder=self._placeholder)
+        document = read_yaml(self._root, self.leaf.at(name), placeholder=self._placeholder)
+        return in_listed(self._root, self.leaf, name, document)
 
     def _whole(self, config: Document) -> Document:
         """The configuration, or a damaged one where it was evidently cut short: YAML parses without its end.

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from mlpstorage.results.document import Document, Found, Reading, as_choice
-from mlpstorage.results.files import LARGE_FILE_POINTER
+from mlpstorage.results.files import LARGE_FILE_POINTER, Root
 from mlpstorage.results.text import clean
 from rules.derived.locations import location, uri_problem
 from rules.facts import Absence, FactSheet, Reason
 from rules.facts.files import LeafFile
 
 from ..discovery import UNLISTED
+from ..leaf import Leaf
 
 Role = Literal["summary", "metadata", "config", "other"]
 
@@ -29,6 +31,15 @@ def put(sheet: FactSheet, name: str, found: Found[Any]) -> None:
         sheet.put(name, found.value, found.source)
     else:
         sheet.put(name, found)
+
+
+def leaf_files(documents: Iterable[tuple[Document, Role]], directory: str) -> list[LeafFile]:
+    """The records of a leaf's files, without those in a directory that cannot be listed: TREE-01 tells of that one."""
+    return [
+        leaf_file(document, role, directory)
+        for document, role in documents
+        if not document.cause.startswith(f"{UNLISTED}:")
+    ]
 
 
 def leaf_file(document: Document, role: Role, directory: str) -> LeafFile:
@@ -73,6 +84,33 @@ def put_location(sheet: FactSheet, name: str, problem: str, stated: Found[str]) 
     put(sheet, name, mapped(stated, lambda path: location(path, api)))
     undecided = isinstance(stated, Reading) and isinstance(api, Absence)
     put(sheet, problem, api if undecided else mapped(stated, lambda path: uri_problem(path, api)))
+
+
+def listed(root: Root, directory: str) -> tuple[list[str], list[str]] | Absence:
+    """Names of the directories and of all else in a directory of a leaf; one that cannot be listed is for TREE-01."""
+    try:
+        return root.list(directory)
+    except OSError as error:
+        problem = root.unlisted[directory] = os.strerror(error.errno or 0)
+        return unlisted(directory, f"the directory cannot be listed: {problem}")
+
+
+def in_listed(root: Root, leaf: Leaf, name: str, document: Document) -> Document:
+    """A file of a leaf as it was read. Refused, it has the cause of the directory on the way that cannot be listed."""
+    *way, _ = name.split("/")
+    if document.state != "refused":
+        return document
+    directories: Sequence[str] = leaf.directories
+    path = ""
+    for part in way:
+        if part not in directories:
+            break
+        path = f"{path}/{part}".lstrip("/")
+        names = listed(root, leaf.at(path))
+        if isinstance(names, Absence):
+            return Document(document.path, document.state, names.cause, names.detail)
+        directories = names[0]
+    return document
 
 
 def unlisted(path: str, problem: str) -> Absence:

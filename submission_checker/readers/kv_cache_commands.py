@@ -148,7 +148,7 @@ def _place(options: Iterable[tuple[str, str]]) -> tuple[int, int] | None:
 def environment(words: Sequence[str]) -> Iterator[EnvironmentVariable]:
     """Variables that the words of a launcher set."""
     for name, value in dlio.environment(words):
-        files = [posixpath.basename(path) for path in re.split(r"[:\s]+", value) if path]
+        files = [posixpath.basename(path).lower() for path in re.split(r"[:\s]+", value) if path]
         yield EnvironmentVariable(name=name, value=value, files=files)
 
 

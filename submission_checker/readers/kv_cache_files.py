@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -12,13 +12,13 @@ from mlpstorage.results import layout
 from mlpstorage.results.document import Document, Found, Reading, as_int
 from mlpstorage.results.files import MAX_LOG_BYTES, Root
 from mlpstorage.results.text import clean
-from rules.derived.kv_cache import clients
+from rules.derived.kv_cache import outvoted
 from rules.facts import Absence, Reason, Source
 
 from ..leaf import Leaf
-from .common import Role
+from .common import Role, listed
 from .kv_cache_commands import Banner, Command, as_command, last_saved, parse_banner, parse_command
-from .kv_cache_ranks import OptionDirectory, ranks_there, read_options
+from .kv_cache_ranks import OptionDirectory, ranks_there, read_options, trials_there
 from .leaf_json import placeholder_of, read_leaf_json
 
 MAX_RANKS = 20_000
@@ -139,24 +139,31 @@ class RunFiles:
 
     @cached_property
     def clients(self) -> Found[int]:
-        """Clients that the run had, of summary or commands; see :func:`rules.derived.kv_cache.clients`."""
-        stated = self.ranks
+        """Clients that the run had, of summary or commands; see :func:`rules.derived.kv_cache.outvoted`."""
+        return _settled(self.ranks, self._started(), lambda: ranks_there(self._root, self.leaf.path))
+
+    def _started(self) -> Reading[int] | None:
+        """Clients that all commands start, by their number or by their host lists; else those that were asked for."""
         commands = self.commands if isinstance(self.commands, list) else []
-        started = {command.processes for command in commands} - {None}
-        count = started.pop() if len(started) == 1 else None
-        if count is None or not 0 < count <= MAX_RANKS:
-            return stated
-        if isinstance(stated, Reading) and (
-            stated.value == count
-            or clients(stated.value, count, ranks_there(self._root, self.leaf.path)) == stated.value
-        ):
-            return stated
-        return Reading(count, self.metadata.source("/command_output_files"))
+        processes = {command.processes for command in commands if command.processes is not None}
+        slots = {sum(command.slots) for command in commands if command.slots is not None}
+        for counts in (processes, slots):
+            if counts:
+                one = len(counts) == 1 and 0 < max(counts) <= MAX_RANKS
+                return Reading(max(counts), self.metadata.source("/command_output_files")) if one else None
+        return self._asked("num_processes", MAX_RANKS)
 
     @cached_property
     def trials(self) -> Found[int]:
         """Trials of each Option that the summary states, as far as it can be true."""
         return self._bounded(self.summary.int("/trials_per_option"), MAX_TRIALS)
+
+    @cached_property
+    def trial_count(self) -> Found[int]:
+        """Trials of each Option that the run had, of summary or arguments; see :attr:`clients`."""
+        return _settled(
+            self.trials, self._asked("trials", MAX_TRIALS), lambda: trials_there(self._root, self.leaf.path)
+        )
 
     def _bounded(self, found: Found[int], most: int) -> Found[int]:
         if isinstance(found, Reading) and not 0 < found.value <= most:
@@ -166,14 +173,14 @@ class RunFiles:
     @cached_property
     def options(self) -> dict[int, OptionDirectory]:
         """What lies in the directories of the Options."""
-        trials = self.trials.value if isinstance(self.trials, Reading) else self.argument("trials", MAX_TRIALS)
+        trials = self.trial_count.value if isinstance(self.trial_count, Reading) else None
         ranks = self.clients.value if isinstance(self.clients, Reading) else None
         return read_options(self._root, self.leaf.path, trials, ranks)
 
-    def argument(self, name: str, most: int) -> int | None:
+    def _asked(self, name: str, most: int) -> Reading[int] | None:
         """A positive argument of the command line, where it is one and not larger than ``most``."""
         found = self.metadata.read(f"/args/{name}", as_int)
-        return found.value if isinstance(found, Reading) and 0 < found.value <= most else None
+        return found if isinstance(found, Reading) and 0 < found.value <= most else None
 
     def banner(self, option: int, trial: int) -> tuple[Banner, Log] | Absence:
         """What the log of a trial states, and that log. An absent log is like a pruned one: it may be cut."""
@@ -200,9 +207,19 @@ class RunFiles:
     @cached_property
     def probe_hosts(self) -> Found[int]:
         """Hosts that left a sentinel before the run."""
-        try:
-            names = self._root.list(self.leaf.at(PROBE))[1]
-        except OSError:
+        if PROBE not in self.leaf.directories:
             return self.not_recorded("probe", "", f"{self.path}/{PROBE}", "there is no probe of the results directory")
-        hosts = {match[1].lower() for name in names if (match := _SENTINEL.fullmatch(name))}
+        names = listed(self._root, self.leaf.at(PROBE))
+        if isinstance(names, Absence):
+            return names
+        hosts = {match[1].lower() for name in names[1] if (match := _SENTINEL.fullmatch(name))}
         return Reading(len(hosts), Source(f"{self.path}/{PROBE}"))
+
+
+def _settled(stated: Found[int], started: Reading[int] | None, there: Callable[[], int]) -> Found[int]:
+    """What the summary states, unless it is outvoted; ``there`` is asked only where the two differ."""
+    if started is None or isinstance(stated, Absence):
+        return started or stated
+    if stated.value == started.value or outvoted(stated.value, started.value, there()) == stated.value:
+        return stated
+    return started

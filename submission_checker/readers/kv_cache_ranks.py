@@ -25,7 +25,7 @@ from rules.derived.kv_cache import RankResult, name_of, option_names
 from rules.facts import Absence, Reason
 from rules.facts.kv_cache import ExtraResult
 
-from .common import unlisted
+from .common import listed
 from .leaf_json import read_rank_result
 
 _OPTION = re.compile(r"option_([0-9]{1,4})")
@@ -118,20 +118,24 @@ def ranks_there(root: Root, leaf: str) -> int:
     )
 
 
+def trials_there(root: Root, leaf: str) -> int:
+    """One more than the highest trial that has a directory in some Option."""
+    options = (f"{leaf}/{name}" for _, name in _numbered(root, leaf, _OPTION))
+    return max((trial + 1 for option in options for trial, _ in _numbered(root, option, _TRIAL)), default=0)
+
+
 def _listed(
     root: Root, directory: str, pattern: re.Pattern[str], option: OptionDirectory, place: tuple[int, ...]
 ) -> Iterator[tuple[int, str]]:
-    """As :func:`_numbered`; what cannot be listed is noted."""
-    try:
-        names = root.list(directory)[0]
-    except OSError as error:
-        option.unlisted[place] = _unlisted(directory, error)
-    else:
-        yield from _by_number(names, pattern)
-
-
-def _unlisted(directory: str, error: OSError) -> Absence:
-    return unlisted(directory, f"the directory cannot be listed: {clean(str(error.strerror))}")
+    """As :func:`_numbered`; what cannot be listed is noted, and so is a directory that only begins like one of them."""
+    names = listed(root, directory)
+    if isinstance(names, Absence):
+        option.unlisted[place] = names
+        return
+    above = "/".join(directory.split("/")[-1 - len(place) :])
+    for name in _set_aside(names[0], pattern):
+        option.extra.append(_extra(f"{above}/{clean(name)}", f"{directory}/{name}", "rank" if place else "trial"))
+    yield from _by_number(names[0], pattern)
 
 
 def _numbered(root: Root, directory: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
@@ -144,8 +148,20 @@ def _numbered(root: Root, directory: str, pattern: re.Pattern[str]) -> Iterator[
 
 
 def _by_number(names: Sequence[str], pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
-    numbered = {int(match[1]): name for name in reversed(names) if (match := pattern.fullmatch(name))}
+    plainest_last = sorted(names, key=len, reverse=True)
+    numbered = {int(match[1]): name for name in plainest_last if (match := pattern.fullmatch(name))}
     yield from sorted(numbered.items())
+
+
+def _set_aside(names: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
+    """Names that begin as the pattern does and are not read: another spelling of a number, or more than a number."""
+    read = {name for _, name in _by_number(names, pattern)}
+    return [name for name in names if name not in read and name.startswith(pattern.pattern.partition("(")[0])]
+
+
+def options_set_aside(leaf_directories: Sequence[str]) -> list[str]:
+    """What stands for the number in directories that begin like an Option's and are not read."""
+    return [clean(name.removeprefix("option_"), 20) for name in _set_aside(leaf_directories, _OPTION)]
 
 
 def _extra(name: str, path: str, kind: Any) -> ExtraResult:
@@ -155,11 +171,11 @@ def _extra(name: str, path: str, kind: Any) -> ExtraResult:
 def _read_rank(root: Root, leaf: str, path: str, place: tuple[int, int, int], option: OptionDirectory) -> None:
     """Read the one result of a rank; several are all left unread, for nothing says which one counts."""
     key = place[1:]
-    try:
-        names = [name for name in root.list(path)[1] if _RESULT.fullmatch(name)]
-    except OSError as error:
-        option.unlisted[key] = _unlisted(path, error)
+    there = listed(root, path)
+    if isinstance(there, Absence):
+        option.unlisted[key] = there
         return
+    names = [name for name in there[1] if _RESULT.fullmatch(name)]
     if len(names) > 1:
         option.extra.append(_extra(name_of(place), path, "second file"))
         option.ambiguous.add(key)

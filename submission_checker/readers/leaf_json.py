@@ -11,6 +11,7 @@ from mlpstorage.results.partial import Path, Skimmer
 from mlpstorage.results.text import clean
 
 from ..leaf import Leaf
+from .common import in_listed
 
 _HOSTS: Mapping[Path, frozenset[str]] = {
     ("system_info", "hosts"): frozenset({"memory", "cpu"}),
@@ -48,7 +49,8 @@ _RANK_RESULT = Skimmer(
 def read_leaf_json(root: Root, leaf: Leaf, name: str, family: str, *, keep: bool = False) -> Document:
     """A file of a leaf. Pruned files of one leaf have one cause; ``keep`` it for the next reader (see read_json)."""
     skimmer = _METADATA.get(family) if name.endswith(layout.METADATA_SUFFIX) else None
-    return read_json(root, leaf.at(name), placeholder=placeholder_of(leaf.path), skimmer=skimmer, keep=keep)
+    document = read_json(root, leaf.at(name), placeholder=placeholder_of(leaf.path), skimmer=skimmer, keep=keep)
+    return in_listed(root, leaf, name, document)
 
 
 def read_rank_result(root: Root, leaf_path: str, path: str) -> Document:

@@ -28,7 +28,7 @@ from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
 from .checkpointing import division_of, recorded_division
 from .collected import extremes, ratio
-from .common import leaf_file, mapped, put, stated_path
+from .common import leaf_files, mapped, put, stated_path
 from .training_files import DATAGEN, DATASIZE, TrainingDocuments
 from .training_run import (
     RunReader,
@@ -149,7 +149,7 @@ def _common(sheet: FactSheet, files: TrainingDocuments) -> Found[str]:
     put(sheet, "model", model)
     put(sheet, "data_dir", mapped(stated_path(files.metadata, "/args/data_dir"), normal_path))
     put(sheet, "overrides", files.overrides_found(_value(model), _value(accelerator)))
-    records = [leaf_file(document, role, files.path) for document, role in files.all()]
+    records = leaf_files(files.all(), files.path)
     sheet.put("files", records, Source(files.path))
     return accelerator
 

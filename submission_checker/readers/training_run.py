@@ -18,7 +18,7 @@ from rules.remembered import remembered
 from .checkpointing import division_of, recorded_division
 from .code_pointer import hash_of
 from .collected import ratio
-from .common import NOT_STATED, as_api, leaf_file, mapped, put, put_location, recorded_verdict, stated_path
+from .common import NOT_STATED, as_api, leaf_files, mapped, put, put_location, recorded_verdict, stated_path
 from .run_environment import put_environment
 from .separation import separation, sidecar_problem
 from .training_files import MAX_KEYS, STDOUT_LOG, TrainingDocuments
@@ -60,7 +60,7 @@ class RunReader:
         if isinstance(validated, Absence) and validated.reason is Reason.KEY_ABSENT:
             validated = self._not_recorded("validated_image", "the tool that wrote the leaf records no validated image")
         self._put("validated_image", validated)
-        files = [leaf_file(document, role, self.path) for document, role in self.files.all()]
+        files = leaf_files(self.files.all(), self.path)
         self.sheet.put("files", files, Source(self.path))
         return self.sheet
 

@@ -16,7 +16,7 @@ from rules.facts.vector_database import Claim, VectorDatabaseRun, VectorDatabase
 
 from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
-from .common import leaf_file, mapped, put
+from .common import leaf_files, mapped, put
 from .vector_database_files import (
     COLLECTION_REQUESTS,
     LoadDocuments,
@@ -26,7 +26,7 @@ from .vector_database_files import (
     compared,
     with_requests,
 )
-from .vector_database_run import configs, fixed_parameters, overrides
+from .vector_database_parameters import configs, fixed_parameters, overrides
 from .vector_database_run import read_run as read_run_leaf
 from .zones import directory_time
 
@@ -194,7 +194,7 @@ class _WorkloadReader:
         put(self.sheet, "load_overrides", _recorded(load, "load_overrides", overrides(metadata)))
         self._build(load)
         self._lead(load)
-        files = [leaf_file(document, role, load.path) for document, role in load.all()]
+        files = leaf_files(load.all(), load.path)
         self.sheet.put("files", files, here)
 
     def _build(self, load: LoadDocuments) -> None:

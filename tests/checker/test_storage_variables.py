@@ -134,6 +134,7 @@ def test_an_environment_that_cannot_be_read_is_no_pass(tree: Path, environment: 
         "-x S3DLIO_H2C", "-x S3DLIO_H2C=1", "-xS3DLIO_H2C=1", "-genv S3DLIO_H2C 1", "--genv S3DLIO_H2C 1",
         "-genvlist A,S3DLIO_H2C", "--export=ALL,S3DLIO_H2C=1", "--export ALL,S3DLIO_H2C",
         "--mca mca_base_env_list A;S3DLIO_H2C=1",
+        "--mca mca_base_env_list A=b;S3DLIO_H2C=1",
     ],
 )  # fmt: skip
 def test_launchers_pass_variables_on_in_many_ways(tree: Path, passed: str) -> None:

@@ -6,15 +6,16 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kv_cache_trees import legal
 from training_trees import RUNS, TrainingTree
 from trees import cases_directory, combined, pair, unix_socket
-from vector_database_trees import complete
+from vector_database_trees import complete, mpi
 
 from mlpstorage.results.files import Content
 from mlpstorage.results.roots.local import LocalRoot
@@ -96,6 +97,31 @@ def test_a_linked_level_is_not_followed_and_not_silent(tmp_path: Path, level: st
     assert ("TREE-01", level.rpartition("/")[0]) in findings(report)
 
 
+def lock(monkeypatch: pytest.MonkeyPatch, level: str) -> None:
+    """Nobody may open a directory (root may open all, so a mode alone locks nothing)."""
+    survey, names, read = LocalRoot.survey, LocalRoot.list, LocalRoot.read
+
+    def refuse(relative: str) -> None:
+        if f"{relative}/".startswith(f"{level}/"):
+            raise PermissionError(13, "Permission denied")
+
+    def locked(self: LocalRoot, relative: str) -> tuple[Sequence[str], Sequence[str], Sequence[tuple[str, str]]]:
+        refuse(relative)
+        return survey(self, relative)
+
+    def unnamed(self: LocalRoot, relative: str) -> tuple[list[str], list[str]]:
+        refuse(relative)
+        return names(self, relative)
+
+    def refused(self: LocalRoot, relative: str, limit: int, *, head: bool = False) -> Content:
+        below = relative.startswith(f"{level}/")
+        return Content("refused", detail="Permission denied") if below else read(self, relative, limit, head=head)
+
+    monkeypatch.setattr(LocalRoot, "survey", locked)
+    monkeypatch.setattr(LocalRoot, "list", unnamed)
+    monkeypatch.setattr(LocalRoot, "read", refused)
+
+
 LOCKED = [*LEVELS, f"{LEVELS[-1]}/20260701_100000", "closed/acme/systems", "acme"]
 
 
@@ -107,23 +133,58 @@ def test_a_directory_that_cannot_be_listed_is_one_finding(
     tree = combined(tmp_path / "tree")
     (tree.root / "code-images").rename(tree.root / "acme")
     before = findings(check(tree.root, Options(edition=edition)))
-    survey, read = LocalRoot.survey, LocalRoot.read
-
-    def locked(self: LocalRoot, relative: str) -> tuple[Sequence[str], Sequence[str], Sequence[tuple[str, str]]]:
-        if relative == level:
-            raise PermissionError(13, "Permission denied")
-        return survey(self, relative)
-
-    def refused(self: LocalRoot, relative: str, limit: int, *, head: bool = False) -> Content:
-        below = relative.startswith(f"{level}/")
-        return Content("refused", detail="Permission denied") if below else read(self, relative, limit, head=head)
-
-    monkeypatch.setattr(LocalRoot, "survey", locked)  # root may read everything, so a mode alone locks nothing
-    monkeypatch.setattr(LocalRoot, "read", refused)
+    lock(monkeypatch, level)
     report = check(tree.root, Options(edition=edition))
     assert findings(report) - before == {("TREE-01", level)}
     assert report.unreadable == [f"{level}: Permission denied"]
     assert exit_code(report, "error") == (Exit.VIOLATIONS if report.severities["error"] else Exit.NOT_CHECKED)
+
+
+def _checkpointing(root: Path) -> None:
+    combined(root)
+
+
+def _training(root: Path) -> None:
+    TrainingTree(root).build()
+
+
+def _kv_cache(root: Path) -> None:
+    legal(root, ranks=4, hosts=2)
+
+
+def _vector_database(root: Path) -> None:
+    mpi(root)
+
+
+INSIDE: list[tuple[Callable[[Path], None], str, str]] = [
+    (_checkpointing, "fast-1/checkpointing/llama3-8b/20260701_100000", "dlio_config"),
+    (_training, "fast-1/training/unet3d/run/20260701_100000", "dlio_config"),
+    (_training, "fast-1/training/unet3d/datagen/20260701_090000", "dlio_config"),
+    (_kv_cache, "fast-1/kv_cache/llama3.1-8b/run/20260720_120000", "option_2"),
+    (_kv_cache, "fast-1/kv_cache/llama3.1-8b/run/20260720_120000", "option_2/trial_1"),
+    (_kv_cache, "fast-1/kv_cache/llama3.1-8b/run/20260720_120000", "option_2/trial_1/rank_3"),
+    (_kv_cache, "fast-1/kv_cache/llama3.1-8b/run/20260720_120000", ".fs_probe"),
+    (_vector_database, "vec-1/vector_database/milvus/DISKANN/run/20260721_102236", "vectordb"),
+    (_vector_database, "vec-1/vector_database/milvus/DISKANN/run/20260721_102236", "vectordb/simple"),
+]
+"""Leaves, and directories inside that their readers go into."""
+
+
+@pytest.mark.parametrize(("build", "leaf", "inside"), INSIDE)
+def test_a_directory_inside_a_leaf_that_cannot_be_listed_is_one_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, build: Callable[[Path], None], leaf: str, inside: str
+) -> None:
+    build(tmp_path)
+    path = f"closed/acme/results/{leaf}"
+    before, alone_before = (findings(check(tmp_path / part, Options())) for part in (".", path))
+    lock(monkeypatch, f"{path}/{inside}")
+    report, alone = (check(tmp_path / part, Options()) for part in (".", path))
+    assert findings(report) - before == {("TREE-01", f"{path}/{inside}")}
+    assert report.unreadable == alone.unreadable == [f"{path}/{inside}: Permission denied"]
+    assert f"{path}/{inside}" in report.unseen
+    assert exit_code(report, "never") == exit_code(alone, "never") == Exit.NOT_CHECKED
+    opened = [f for f in alone.findings if (f.rule, f.path) not in alone_before and f.severity.value != "info"]
+    assert {f.outcome for f in opened} <= {"undetermined"}
 
 
 NAMES = [b"\x1b[31mred", b"a\nb", b"\xe2\x80\xaegnp", b"\xff\xfe", b"::error::x", b"=1+1", b"<b>", b" ", b"a" * 255]

@@ -223,7 +223,7 @@ def names(of):
     ],
 )
 def test_commands_and_results_outvote_the_summary(stated, started, there, expected):
-    assert derived.clients(stated, started, there) == expected
+    assert derived.outvoted(stated, started, there) == expected
 
 
 def test_missing_results_are_folded_to_trials_and_options():

@@ -165,6 +165,7 @@ class IndexedRoot(Root):
     def __init__(self, path: str) -> None:
         self.path = path
         self.kept = {}
+        self.unlisted = {}
 
     @abstractmethod
     def _members(self, directory: str) -> Mapping[str, Member]:

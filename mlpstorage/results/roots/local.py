@@ -29,6 +29,7 @@ class LocalRoot(Root):
         self._way: list[tuple[str, int]] = []
         self._last: str | None = None
         self.kept = {}
+        self.unlisted = {}
 
     def close(self) -> None:
         """Release the descriptors."""
