@@ -274,7 +274,7 @@ COMPLETE: dict[str, tuple[Spoil, dict[str, int]]] = {
     "no verdict": (without("result_verdict.json"), {"5.3.5 warning": 5}),
     "same paths": (edit("metadata", {"/args/storage_root": "/srv//results/./"}), {"5.4.1 error": 1}),
     "no results directory": (edit("metadata", {"/args/results_dir": None}), {"5.4.1 error": 1}),
-    "no storage path though the tool has the option": (each_run(no_root), {"5.4.1 warning": 5}),
+    "no storage path though the tool has the option": (each_run(no_root), {"5.4.1 error": 5}),
     "results inside the storage": (
         both(edit("metadata", {"/args/results_dir": "/mnt/bench/milvus/results"}),
              edit("fs_separation.json", {"/same_filesystem": True})),
