@@ -16,7 +16,7 @@ from mlpstorage.results.document import (
     first_of,
 )
 from mlpstorage.results.files import Root
-from mlpstorage.results.layout import DIVISIONS, FS_SEPARATION, STDOUT_LOG
+from mlpstorage.results.layout import DIVISIONS, STDOUT_LOG
 from mlpstorage.results.text import clean, clean_all
 from rules.derived import checkpointing as derived
 from rules.derived.locations import normal_path
@@ -365,14 +365,9 @@ class _LeafReader:
         self._put("same_filesystem", same)
         self._put("filesystem_evidence", evidence)
         self._put("gate_skipped", self._flag("skip_fs_separation_gate"))
-        sidecar = self.files.fs_separation
-        if sidecar.state == "missing":
-            detail = f"no {FS_SEPARATION}"
-            none = Absence(f"no-sidecar:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
-            self.sheet.put("sidecar_problem", none)
-            return
         folder, results = paths
         own = {"data_or_chkpt_path": ("checkpoint_folder", folder), "results_path": ("results_dir", results)}
+        sidecar = self.files.fs_separation
         self._put("sidecar_problem", sidecar_problem(sidecar, self.leaf.name, self._value("api"), own, whole=False))
 
     def _parameters(self) -> None:
