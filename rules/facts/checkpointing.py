@@ -37,6 +37,14 @@ class StatedArgument(Record):
     command: str = fact("Value in the executed command line.", known=Known.RUN)
 
 
+class HostValue(Record):
+    """One value of the client hosts, as an invocation and a later one recorded it; several hosts may have several."""
+
+    name: str = fact("What the value is of, e.g. host.kernel.", known=Known.RUN)
+    first: str = fact("Value in the first invocation.", known=Known.RUN)
+    later: str = fact("Value in the first later invocation that has another one, else the same again.", known=Known.RUN)
+
+
 class CheckpointingRun(FactModel):
     """One invocation: a run leaf (YYYYMMDD_HHMMSS directory), or the run that a command line asks for."""
 
@@ -193,6 +201,9 @@ class CheckpointingWorkload(FactModel):
     num_hosts: Fact[Int] = fact("Distinct client hosts (the most of the leaves').", known=Known.PLAN, unit="hosts")
     client_memory_gib: Fact[Float] = fact(
         "Memory of the client host that has least (the most of the leaves').", known=Known.PROBE, unit="GiB"
+    )
+    host_values: Fact[list[HostValue]] = fact(
+        "Values of the client hosts that each of several invocations recorded; none of a single one.", known=Known.RUN
     )
     overlap: Fact[bool] = fact(
         "Two invocations ran at the same time: the measured section of one began before the other's had ended.",

@@ -21,6 +21,7 @@ from rules.derived.training_workload import role
 from ..discovery import NothingToCheckError, looks_like_run
 from ..leaf import Leaf, family_of_files, joined
 from ..location import locate
+from ..readers.collected import host_values
 
 NOT_STATED = "(not stated)"
 DIMENSIONS = (
@@ -196,11 +197,10 @@ def _config(metadata: Document, summary: Document, config: Document, family: str
     workload = config.data.get("workload") if config.ok else metadata.data.get("parameters")
     flat = _flat(workload)
     arguments = metadata.data.get("args")
-    hosts = metadata.data.get("system_info")
     found = {
         **flat,
         **_arguments(arguments if isinstance(arguments, dict) else {}, flat),
-        **_hosts(hosts if isinstance(hosts, dict) else {}),
+        **host_values(metadata),
         **_dimensions(metadata, summary, flat, family, division),
     }
     size = summary.float("/metric/checkpoint_size_GB")
@@ -218,28 +218,6 @@ def _arguments(arguments: Mapping[str, Any], flat: Mapping[str, str]) -> dict[st
     stated = {key.rpartition(".")[2] for key in flat}
     skipped = _IN_DIMENSIONS | _NOT_CONFIGURATION | stated | ({"params"} if flat else set())
     return {f"args.{key}": canonical(v) for key, v in arguments.items() if key not in skipped and key[:1] != "_"}
-
-
-def _hosts(system: Mapping[str, Any]) -> dict[str, str]:
-    """The client hosts as the collector saw them: distinct values over all of them."""
-    hosts = system.get("hosts")
-    seen: dict[str, set[str]] = {}
-    for host in hosts if isinstance(hosts, list) else ():
-        for key, pointer in (
-            ("host.cpu", ("cpu", "model")),
-            ("host.cores", ("cpu", "num_cores")),
-            ("host.memory_gib", ("memory", "total")),
-            ("host.kernel", ("system", "kernel_version")),
-            ("host.os", ("system", "os_release", "PRETTY_NAME")),
-        ):
-            value: Any = host
-            for name in pointer:
-                value = value.get(name) if isinstance(value, dict) else None
-            if key == "host.memory_gib" and isinstance(value, int | float):
-                value = round(value / 2**30)
-            if value is not None:
-                seen.setdefault(key, set()).add(canonical(value))
-    return {key: ", ".join(sorted(values)) for key, values in seen.items()}
 
 
 def _dimensions(

@@ -29,7 +29,7 @@ from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
 from .checkpointing_files import LeafDocuments
 from .checkpointing_times import read_times
-from .collected import ratio
+from .collected import host_values, ratio
 from .common import NOT_STATED, as_api, leaf_file, mapped, put, put_location, recorded_verdict, stated_path
 from .placement import hosts_of, min_ranks_per_host
 from .run_environment import put_environment
@@ -65,7 +65,8 @@ def read_leaf(root: Root, leaf: Leaf, described_api: Found[str]) -> Invocation |
     command = files.metadata.text("/command", "/args/command")
     if isinstance(command, Reading) and command.value.lower() == NOT_A_RUN:
         return None
-    return Invocation(_LeafReader(files, described_api).run(), read_times(files))
+    hosts = host_values(files.metadata) if files.metadata.ok else files.metadata.absence()
+    return Invocation(_LeafReader(files, described_api).run(), read_times(files), hosts)
 
 
 def read_run(root: Root, leaf: Leaf, described_api: Found[str]) -> CheckpointingRun | None:
