@@ -441,6 +441,18 @@ def test_hostile_names_stay_text(spoilt: Tree, format_: str, capsys: pytest.Capt
     assert not any(line.lstrip().startswith("::") for line in out.splitlines())
 
 
+def test_the_locale_does_not_change_a_byte(spoilt: Tree) -> None:
+    acme = spoilt.root / "closed" / "acme"
+    os.rename(acme, os.fsencode(acme) + b"-\xc3\xa9-\xff")
+    command = [sys.executable, "-m", "submission_checker", str(spoilt.root), "--format", "json"]
+    plain = {**os.environ, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+    root = Path(__file__).parents[2]
+    answers = [subprocess.run(command, cwd=root, env=env, capture_output=True) for env in (os.environ, plain)]
+    assert [answer.returncode for answer in answers] == [1, 1]
+    assert answers[0].stdout == answers[1].stdout
+    assert json.loads(answers[0].stdout)["findings"][0]["submitter"] == "acme-\u00e9-\ufffd"
+
+
 def test_jobs_do_not_change_a_byte(spoilt: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(3):
         extra = combined(tmp_path / f"extra{number}", organisation=f"org{number}", division="open")
