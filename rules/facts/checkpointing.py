@@ -63,7 +63,11 @@ class CheckpointingRun(FactModel):
     )
     invalid_allowed: Fact[bool] = fact("The tool was told to run in spite of its verdict.", known=Known.RUN)
     directory_model: Fact[str] = fact("Name of the workload directory that holds the leaf.", known=Known.RUN)
-    model: Fact[str] = fact("Model as named on the command line, e.g. llama3-8b.", known=Known.PLAN)
+    recorded_model: Fact[str] = fact("Model that the run's own metadata names.", known=Known.RUN)
+    model: Fact[str] = fact(
+        "Model as named on the command line, e.g. llama3-8b; absent where the directory is that of another known one.",
+        known=Known.PLAN,
+    )
     num_processes: Fact[Int] = fact("MPI processes asked for (--num-processes).", known=Known.PLAN, unit="processes")
     num_accelerators: Fact[Int] = fact(
         "MPI world size that the benchmark saw: one simulated accelerator a rank.",
@@ -71,6 +75,7 @@ class CheckpointingRun(FactModel):
         unit="accelerators",
     )
     num_hosts: Fact[Int] = fact("Distinct client hosts.", known=Known.PLAN, unit="hosts")
+    summary_hosts: Fact[Int] = fact("Client hosts that the benchmark saw.", known=Known.RUN, unit="hosts")
     min_ranks_per_host: Fact[Int] = fact(
         "Ranks on the least loaded client host, from the placement.", known=Known.PLAN, unit="ranks"
     )

@@ -127,7 +127,10 @@ class _LeafReader:
         self._put("recorded_division", recorded_division(self.metadata))
         self._put("recorded_verdict", recorded_verdict(self.metadata))
         self._put("invalid_allowed", self._flag("allow_invalid_params"))
-        self._put("model", self._model())
+        recorded = self._model()
+        self._put("recorded_model", recorded)
+        self._foreign = self._other_model(recorded)
+        self._put("model", self._foreign or recorded)
 
     def _flag(self, name: str) -> Found[bool]:
         """A switch of the command line that older tools do not have."""
@@ -145,6 +148,14 @@ class _LeafReader:
         if choice in names:
             return Reading(names[choice], self.files.overrides.source())
         return found
+
+    def _other_model(self, recorded: Found[str]) -> Absence | None:
+        """X4.2: which model this is cannot be told where the metadata and the directory name different ones."""
+        directory, names = self._value("directory_model"), derived.model_names()
+        if isinstance(recorded, Absence) or recorded.value == directory or not {recorded.value, directory} <= {*names}:
+            return None
+        detail = f"the leaf lies under {directory}, its metadata says {recorded.value}"
+        return Absence(f"model:{self.path}", Reason.INVALID, recorded.source.path, recorded.source.pointer, detail)
 
     def _command(self) -> None:
         processes = first_of(
@@ -266,6 +277,10 @@ class _LeafReader:
     def _placement(self) -> None:
         hosts = hosts_of(self.metadata, self.files.launch)
         self._put("num_hosts", self._num_hosts(hosts))
+        seen = self.summary.int("/num_hosts")
+        if isinstance(seen, Absence) and seen.reason is Reason.KEY_ABSENT:
+            seen = self._not_recorded("summary_hosts", "the summary states no number of hosts")
+        self._put("summary_hosts", seen)
         processes = first_of(_reading(self.sheet, "num_processes"), self.summary.int("/num_accelerators"))
         self._put(
             "min_ranks_per_host",
@@ -390,7 +405,7 @@ class _LeafReader:
             self.sheet.put("architecture", derived.compare_architecture(parameters, model), flat.source)
         if self.effective is not self.config:
             flat = self._flat(self.config, "/workload")
-        self._put("stated_parameters", self._stated_parameters(flat))
+        self._put("stated_parameters", self._foreign or self._stated_parameters(flat))
         self._put("stated_arguments", self._stated_arguments())
 
     def _flat(self, document: Document, pointer: str) -> Found[dict[str, str]]:

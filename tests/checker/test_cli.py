@@ -31,6 +31,7 @@ def spoilt(tmp_path: Path) -> Tree:
     tree.leaves[0].override("checkpoint.fsync", False)
     other = combined(tmp_path / "other", organisation="globex")
     other.leaves[0].edit("metadata", {"/args/hosts": ["a:4", "b:4"]})
+    other.leaves[0].edit("summary", {"/num_hosts": 2})
     other.hosts = 2
     other.describe()
     (other.root / "closed" / "globex").rename(tree.root / "closed" / "globex")

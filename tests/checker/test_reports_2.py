@@ -212,7 +212,7 @@ def test_82_links_are_told_and_nothing_behind_them_is_read(tmp_path: Path) -> No
 )
 def test_83_a_predicate_that_is_a_program_is_refused_and_not_run(tmp_path: Path, predicate: str) -> None:
     book = BOOK / "section-4-checkpointing.yaml"
-    honest = "require: run.model == run.directory_model"
+    honest = "require: run.recorded_model == run.directory_model"
     assert honest in book.read_text()
     section = tmp_path / book.name
     section.write_text(book.read_text().replace(honest, f'require: "{predicate}"'))
