@@ -17,11 +17,13 @@ from mlpstorage.results.roots.address import UnusableRootError, address_of, open
 from mlpstorage.results.text import clean
 from rules.derived.checkpointing import canonical, flatten
 from rules.derived.training_workload import role
+from rules.derived.zones import Instant, Zone, local
 
 from ..discovery import NothingToCheckError, looks_like_run
 from ..leaf import Leaf, family_of_files, joined
 from ..location import locate
 from ..readers.collected import host_values
+from ..readers.zones import collected, directory_time, leaf_zone, moment
 
 NOT_STATED = "(not stated)"
 DIMENSIONS = (
@@ -61,6 +63,8 @@ class LeafData:
     metrics: dict[str, float] = field(default_factory=dict)
     start: datetime | None = None
     end: datetime | None = None
+    zone: Zone | None = None
+    """Of both times; None where nothing shows it."""
     missing: list[str] = field(default_factory=list)
 
 
@@ -157,12 +161,20 @@ def _read_leaf(root: Root, leaf: Leaf, division: str) -> LeafData:
     image = root.read(leaf.at(layout.CODE_IMAGE_POINTER), _MAX_POINTER)
     data.config["code.image"] = clean(image.data.decode("utf-8", "replace").strip()) or NOT_STATED
     name = leaf.path.rpartition("/")[2]
-    started = first_of(metadata.local_time("/invocation_start_time"), summary.local_time("/start"))
-    ended = first_of(metadata.local_time("/invocation_end_time"), summary.local_time("/end"))
-    data.start = started.value if isinstance(started, Reading) else layout.leaf_time(name)
-    data.end = ended.value if isinstance(ended, Reading) else None
+    invoked = moment(metadata.stated_time("/invocation_start_time"))
+    data.zone = leaf_zone(metadata, (invoked, directory_time(leaf)), collected(metadata))
+    started = first_of(metadata.stated_time("/invocation_start_time"), summary.stated_time("/start"))
+    ended = first_of(metadata.stated_time("/invocation_end_time"), summary.stated_time("/end"))
+    data.start = _local(started, data.zone) or layout.leaf_time(name)
+    data.end = _local(ended, data.zone)
     data.missing = list(_missing(root, leaf, family, metadata, results, data))
     return data
+
+
+def _local(found: Found[datetime], zone: Zone | None) -> datetime | None:
+    """A time in the zone of its leaf."""
+    time = local(moment(found), zone)
+    return time.at if isinstance(time, Instant) else None
 
 
 def _metrics(document: Document, family: str) -> Iterator[tuple[str, float]]:
