@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from mlpstorage.results.document import Document, Found, InvalidValueError, Reading, as_float
+from mlpstorage.results.text import clean
 from rules.derived.checkpointing import canonical
 from rules.facts import Absence
 
@@ -18,6 +19,7 @@ _VALUES = {
     "host.os": ("system", "os_release", "PRETTY_NAME"),
 }
 """What is told of hosts, and where an entry of the collector has it."""
+_MAX_SHOWN = 500
 _BANNER = "Linux version "
 """Where the collector took the kernel's banner for its release."""
 
@@ -31,13 +33,13 @@ def host_values(metadata: Document) -> dict[str, str]:
             value: Any = host
             for name in pointer:
                 value = value.get(name) if isinstance(value, dict) else None
-            if key == "host.memory_gib" and isinstance(value, int | float):
-                value = round(value / 2**30)
+            if key == "host.memory_gib":
+                value = round(_number(host, *pointer) / 2**30) or None
             if key == "host.kernel" and isinstance(value, str) and value.startswith(_BANNER):
                 value = value.removeprefix(_BANNER).partition(" ")[0]
             if value is not None:
                 seen.setdefault(key, set()).add(canonical(value))
-    return {key: ", ".join(sorted(values)) for key, values in seen.items()}
+    return {key: clean(", ".join(sorted(values)), _MAX_SHOWN) for key, values in seen.items()}
 
 
 def collected_hosts(metadata: Document) -> Found[list[tuple[float, float]]]:

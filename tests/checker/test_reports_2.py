@@ -501,6 +501,7 @@ def test_113_what_a_launcher_leaves_in_the_environment_makes_no_other_system(tmp
         ("kernel_version", "Linux version 6.8.0-71 (b@c) #1", "6.8.0-79", ["host.kernel", "was 6.8.0-71 in"]),
         ("kernel_version", "Linux version 6.8.0-71 (b@c) #1", "6.8.0-71", []),
         ("os_release", {"PRETTY_NAME": "Linux 1"}, {"PRETTY_NAME": "Linux 2"}, ["host.os", "Linux 1", "Linux 2"]),
+        ("kernel_version", "6.8\x1b[2J", {"a": 1}, ["was 6.8\ufffd[2J in"]),
         ("uptime_seconds", 10, 20, []),
     ],
 )
