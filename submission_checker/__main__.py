@@ -14,6 +14,8 @@ _SELDOM = (50_000, 20, 100)
 
 def main() -> int:
     """Run the command. Gives the exit code."""
+    if sys.getfilesystemencoding() != "utf-8":  # or names in the report would hang on the locale
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
     gc.disable()  # what is imported is no garbage
     # Nothing here is for plugins of pydantic, and to find some it reads the metadata of all installed packages.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")

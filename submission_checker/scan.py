@@ -34,6 +34,7 @@ from .discovery import (
     description_path,
     lone_leaf,
     lone_workload,
+    looks_like_run,
     walk,
 )
 from .executors import Executor, Look, Processes, WorkerLostError
@@ -297,6 +298,9 @@ def check_lone(location: Location, options: Options) -> Part:
                 _judge(part, [shape, workload], _division(workload), options)
             return part
         leaf, family, described = _leaf_in_tree(root, path)
+        if leaf.stub or (layout.leaf_time(leaf.name) is None and not looks_like_run(leaf.files)):
+            part.remarks.append(f"{clean(path)}: neither {layout.SUMMARY} nor metadata is in it")
+            return part
         if family not in options.families:
             part.remarks.append(f"{clean(path)}: results of this family are not judged yet")
             part.unjudged.append(clean(path))

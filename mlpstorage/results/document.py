@@ -153,10 +153,6 @@ class Document:
         """A text, harmless to print; see :func:`as_text`."""
         return self._first(pointers, as_text)
 
-    def local_time(self, *pointers: str) -> Found[datetime]:
-        """A time in the submitter's local zone; see :func:`as_local_time`."""
-        return self._first(pointers, as_local_time)
-
     def stated_time(self, *pointers: str) -> Found[datetime]:
         """A time as it is written, with its zone or without."""
         return self._first(pointers, as_time)

@@ -22,6 +22,8 @@ MAX_YAML_BYTES = 4 * 2**20
 """System descriptions and DLIO configurations are a few kilobytes; YAML is slow to parse."""
 MAX_LOG_BYTES = 2**20
 """Only the head of a log is read."""
+APPLE_DOUBLE = "._"
+"""Begins the name of a copy of a file's attributes, which macOS writes where a file system cannot hold them."""
 PLACEHOLDER_MAX_BYTES = 32
 LARGE_FILE_POINTER = "it is a Git LFS pointer, not the file itself"
 """What is told of a file that stands for its content as a placeholder does, though nobody pruned it on purpose."""
@@ -78,6 +80,7 @@ class Root(ABC):
     def list(self, relative: str) -> tuple[list[str], list[str]]:
         """Names of the real directories and of everything else in a directory, each sorted; links are not followed.
 
+        Copies of attributes (APPLE_DOUBLE) are left out: they are named like the files that they lie beside.
         Raises OSError where it cannot be listed.
         """
 

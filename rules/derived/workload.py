@@ -6,14 +6,14 @@ which are UTC, are brought there as well. A fact passes on the absence of what i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
 from ..facts.base import Absence, FactSheet, Reason, Source
-from ..facts.checkpointing import CheckpointingRun, CheckpointingWorkload
+from ..facts.checkpointing import CheckpointingRun, CheckpointingWorkload, HostValue
 from .zones import Instant, Moment, Zone, end_shift, moved, shifts
 
 _NO_TIME = timedelta()
@@ -77,10 +77,11 @@ class RunTimes:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """A run with its times."""
+    """A run with its times, and what its client hosts were by key (kernel, cores ...)."""
 
     run: CheckpointingRun
     times: RunTimes
+    hosts: Mapping[str, str] | Absence
 
 
 def derive_workload(path: str, invocations: Iterable[Invocation]) -> CheckpointingWorkload:
@@ -95,6 +96,7 @@ def derive_workload(path: str, invocations: Iterable[Invocation]) -> Checkpointi
     _aggregate(sheet, runs, "num_hosts", "num_hosts", max)
     _aggregate(sheet, runs, "client_memory_gib", "client_memory_gib", max)
     _structure(sheet, path, runs)
+    _host_values(sheet, path, ordered)
     sheet.put("overlap", *_overlap(ordered))
     _gap(sheet, path, ordered)
     _durations(sheet, path, ordered)
@@ -107,11 +109,11 @@ def _in_one_zone(invocations: Iterable[Invocation]) -> list[Invocation]:
     starts = shifts([invocation.times.zone for invocation in listed])
     if not any(starts):
         return sorted(listed, key=_order)
-    pairs = [(Invocation(i.run, i.times.moved(shift, shift)), shift) for i, shift in zip(listed, starts, strict=True)]
+    pairs = [(replace(i, times=i.times.moved(shift, shift)), shift) for i, shift in zip(listed, starts, strict=True)]
     pairs.sort(key=lambda pair: _order(pair[0]))
     for index, ((first, own), (second, following)) in enumerate(pairwise(pairs)):
         by = end_shift(moved(first.times.end, -own), own, second.times.start, following)
-        pairs[index] = (Invocation(first.run, first.times.moved(_NO_TIME, by - own)), own)
+        pairs[index] = (replace(first, times=first.times.moved(_NO_TIME, by - own)), own)
     return [invocation for invocation, _ in pairs]
 
 
@@ -182,6 +184,23 @@ def _both(writes: Any, reads: Any) -> bool | Absence:
     if any(value <= 0 for value in known):
         return False
     return True if len(known) == 2 else _absent(writes, reads)
+
+
+def _host_values(sheet: FactSheet, path: str, ordered: Sequence[Invocation]) -> None:
+    """2.1.9: the values that all of several invocations recorded, of the first beside that of one that differs."""
+    found: list[Mapping[str, str]] = []
+    for invocation in ordered if len(ordered) > 1 else ():
+        if isinstance(invocation.hosts, Absence):
+            sheet.put("host_values", invocation.hosts)
+            return
+        found.append(invocation.hosts)
+    compared = []
+    for name in found[0] if found else ():
+        values = [hosts[name] for hosts in found if name in hosts]
+        if len(values) == len(found):
+            later = next((value for value in values if value != values[0]), values[0])
+            compared.append(HostValue(name=name, first=values[0], later=later))
+    sheet.put("host_values", compared, Source(path))
 
 
 def _overlap(ordered: Sequence[Invocation]) -> tuple[bool | Absence, Source | None]:

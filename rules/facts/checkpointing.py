@@ -37,6 +37,14 @@ class StatedArgument(Record):
     command: str = fact("Value in the executed command line.", known=Known.RUN)
 
 
+class HostValue(Record):
+    """One value of the client hosts, as an invocation and a later one recorded it; several hosts may have several."""
+
+    name: str = fact("What the value is of, e.g. host.kernel.", known=Known.RUN)
+    first: str = fact("Value in the first invocation.", known=Known.RUN)
+    later: str = fact("Value in the first later invocation that has another one, else the same again.", known=Known.RUN)
+
+
 class CheckpointingRun(FactModel):
     """One invocation: a run leaf (YYYYMMDD_HHMMSS directory), or the run that a command line asks for."""
 
@@ -55,7 +63,11 @@ class CheckpointingRun(FactModel):
     )
     invalid_allowed: Fact[bool] = fact("The tool was told to run in spite of its verdict.", known=Known.RUN)
     directory_model: Fact[str] = fact("Name of the workload directory that holds the leaf.", known=Known.RUN)
-    model: Fact[str] = fact("Model as named on the command line, e.g. llama3-8b.", known=Known.PLAN)
+    recorded_model: Fact[str] = fact("Model that the run's own metadata names.", known=Known.RUN)
+    model: Fact[str] = fact(
+        "Model as named on the command line, e.g. llama3-8b; absent where the directory is that of another known one.",
+        known=Known.PLAN,
+    )
     num_processes: Fact[Int] = fact("MPI processes asked for (--num-processes).", known=Known.PLAN, unit="processes")
     num_accelerators: Fact[Int] = fact(
         "MPI world size that the benchmark saw: one simulated accelerator a rank.",
@@ -63,6 +75,7 @@ class CheckpointingRun(FactModel):
         unit="accelerators",
     )
     num_hosts: Fact[Int] = fact("Distinct client hosts.", known=Known.PLAN, unit="hosts")
+    summary_hosts: Fact[Int] = fact("Client hosts that the benchmark saw.", known=Known.RUN, unit="hosts")
     min_ranks_per_host: Fact[Int] = fact(
         "Ranks on the least loaded client host, from the placement.", known=Known.PLAN, unit="ranks"
     )
@@ -193,6 +206,9 @@ class CheckpointingWorkload(FactModel):
     num_hosts: Fact[Int] = fact("Distinct client hosts (the most of the leaves').", known=Known.PLAN, unit="hosts")
     client_memory_gib: Fact[Float] = fact(
         "Memory of the client host that has least (the most of the leaves').", known=Known.PROBE, unit="GiB"
+    )
+    host_values: Fact[list[HostValue]] = fact(
+        "Values of the client hosts that each of several invocations recorded; none of a single one.", known=Known.RUN
     )
     overlap: Fact[bool] = fact(
         "Two invocations ran at the same time: the measured section of one began before the other's had ended.",

@@ -219,6 +219,7 @@ class RunLeaf(FactModel):
     plural: ClassVar[str] = "leaves"
 
     name: Fact[str] = fact("Its name.", known=Known.RUN)
+    directory: Fact[str] = fact("Path of the directory that it lies in; empty: none is known.", known=Known.RUN)
     family: Fact[str] = fact("Workload category that it lies in.", known=Known.RUN)
     command: Fact[str] = fact("Command that it lies under; run where the category has none.", known=Known.RUN)
     kind: Fact[str] = fact(

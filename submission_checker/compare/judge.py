@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean
 
+from rules.derived.zones import shifts
+
 from .subjects import NOT_STATED, LeafData, Subject
 
 METHOD = (
@@ -142,7 +144,7 @@ def _incomplete(subjects: Sequence[Subject]) -> Iterator[str]:
 
 
 def _overlaps(subjects: Sequence[Subject]) -> Iterator[str]:
-    """Runs that shared the machine disturb each other. Times are compared as stated: in one local zone."""
+    """Runs that shared the machine disturb each other."""
     for index, first in enumerate(subjects):
         for second in subjects[index + 1 :]:
             if any(_overlap(a, b) for a in first.leaves for b in second.leaves):
@@ -152,7 +154,8 @@ def _overlaps(subjects: Sequence[Subject]) -> Iterator[str]:
 def _overlap(a: LeafData, b: LeafData) -> bool:
     if a.start is None or a.end is None or b.start is None or b.end is None:
         return False  # reported as incomplete
-    return a.start < b.end and b.start < a.end
+    by_a, by_b = shifts([a.zone, b.zone])
+    return a.start + by_a < b.end + by_b and b.start + by_b < a.end + by_a
 
 
 def _metrics(bases: Sequence[Subject], features: Sequence[Subject]) -> Iterator[Metric]:

@@ -17,11 +17,14 @@ from mlpstorage.results.roots.address import UnusableRootError, address_of, open
 from mlpstorage.results.text import clean
 from rules.derived.checkpointing import canonical, flatten
 from rules.derived.training_workload import role
+from rules.derived.zones import Instant, Zone, local
 
 from ..discovery import NothingToCheckError, looks_like_run
 from ..exits import NotCheckedError
 from ..leaf import Leaf, family_of_files, joined
 from ..location import locate
+from ..readers.collected import host_values
+from ..readers.zones import collected, directory_time, leaf_zone, moment
 
 NOT_STATED = "(not stated)"
 DIMENSIONS = (
@@ -61,6 +64,8 @@ class LeafData:
     metrics: dict[str, float] = field(default_factory=dict)
     start: datetime | None = None
     end: datetime | None = None
+    zone: Zone | None = None
+    """Of both times; None where nothing shows it."""
     missing: list[str] = field(default_factory=list)
 
 
@@ -157,12 +162,20 @@ def _read_leaf(root: Root, leaf: Leaf, division: str) -> LeafData:
     image = root.read(leaf.at(layout.CODE_IMAGE_POINTER), _MAX_POINTER)
     data.config["code.image"] = clean(image.data.decode("utf-8", "replace").strip()) or NOT_STATED
     name = leaf.path.rpartition("/")[2]
-    started = first_of(metadata.local_time("/invocation_start_time"), summary.local_time("/start"))
-    ended = first_of(metadata.local_time("/invocation_end_time"), summary.local_time("/end"))
-    data.start = started.value if isinstance(started, Reading) else layout.leaf_time(name)
-    data.end = ended.value if isinstance(ended, Reading) else None
+    invoked = moment(metadata.stated_time("/invocation_start_time"))
+    data.zone = leaf_zone(metadata, (invoked, directory_time(leaf)), collected(metadata))
+    started = first_of(metadata.stated_time("/invocation_start_time"), summary.stated_time("/start"))
+    ended = first_of(metadata.stated_time("/invocation_end_time"), summary.stated_time("/end"))
+    data.start = _local(started, data.zone) or layout.leaf_time(name)
+    data.end = _local(ended, data.zone)
     data.missing = list(_missing(root, leaf, family, metadata, results, data))
     return data
+
+
+def _local(found: Found[datetime], zone: Zone | None) -> datetime | None:
+    """A time in the zone of its leaf."""
+    time = local(moment(found), zone)
+    return time.at if isinstance(time, Instant) else None
 
 
 def _metrics(document: Document, family: str) -> Iterator[tuple[str, float]]:
@@ -197,11 +210,10 @@ def _config(metadata: Document, summary: Document, config: Document, family: str
     workload = config.data.get("workload") if config.ok else metadata.data.get("parameters")
     flat = _flat(workload)
     arguments = metadata.data.get("args")
-    hosts = metadata.data.get("system_info")
     found = {
         **flat,
         **_arguments(arguments if isinstance(arguments, dict) else {}, flat),
-        **_hosts(hosts if isinstance(hosts, dict) else {}),
+        **host_values(metadata),
         **_dimensions(metadata, summary, flat, family, division),
     }
     size = summary.float("/metric/checkpoint_size_GB")
@@ -219,28 +231,6 @@ def _arguments(arguments: Mapping[str, Any], flat: Mapping[str, str]) -> dict[st
     stated = {key.rpartition(".")[2] for key in flat}
     skipped = _IN_DIMENSIONS | _NOT_CONFIGURATION | stated | ({"params"} if flat else set())
     return {f"args.{key}": canonical(v) for key, v in arguments.items() if key not in skipped and key[:1] != "_"}
-
-
-def _hosts(system: Mapping[str, Any]) -> dict[str, str]:
-    """The client hosts as the collector saw them: distinct values over all of them."""
-    hosts = system.get("hosts")
-    seen: dict[str, set[str]] = {}
-    for host in hosts if isinstance(hosts, list) else ():
-        for key, pointer in (
-            ("host.cpu", ("cpu", "model")),
-            ("host.cores", ("cpu", "num_cores")),
-            ("host.memory_gib", ("memory", "total")),
-            ("host.kernel", ("system", "kernel_version")),
-            ("host.os", ("system", "os_release", "PRETTY_NAME")),
-        ):
-            value: Any = host
-            for name in pointer:
-                value = value.get(name) if isinstance(value, dict) else None
-            if key == "host.memory_gib" and isinstance(value, int | float):
-                value = round(value / 2**30)
-            if value is not None:
-                seen.setdefault(key, set()).add(canonical(value))
-    return {key: ", ".join(sorted(values)) for key, values in seen.items()}
 
 
 def _dimensions(

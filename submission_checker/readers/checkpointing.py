@@ -16,7 +16,7 @@ from mlpstorage.results.document import (
     first_of,
 )
 from mlpstorage.results.files import Root
-from mlpstorage.results.layout import DIVISIONS, FS_SEPARATION, STDOUT_LOG
+from mlpstorage.results.layout import DIVISIONS, STDOUT_LOG
 from mlpstorage.results.text import clean, clean_all
 from rules.derived import checkpointing as derived
 from rules.derived.locations import normal_path
@@ -29,7 +29,7 @@ from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
 from .checkpointing_files import LeafDocuments
 from .checkpointing_times import read_times
-from .collected import ratio
+from .collected import host_values, ratio
 from .common import NOT_STATED, as_api, leaf_files, mapped, put, put_location, recorded_verdict, stated_path
 from .placement import hosts_of, min_ranks_per_host
 from .run_environment import put_environment
@@ -65,7 +65,8 @@ def read_leaf(root: Root, leaf: Leaf, described_api: Found[str]) -> Invocation |
     command = files.metadata.text("/command", "/args/command")
     if isinstance(command, Reading) and command.value.lower() == NOT_A_RUN:
         return None
-    return Invocation(_LeafReader(files, described_api).run(), read_times(files))
+    hosts = host_values(files.metadata) if files.metadata.ok else files.metadata.absence()
+    return Invocation(_LeafReader(files, described_api).run(), read_times(files), hosts)
 
 
 def read_run(root: Root, leaf: Leaf, described_api: Found[str]) -> CheckpointingRun | None:
@@ -126,7 +127,10 @@ class _LeafReader:
         self._put("recorded_division", recorded_division(self.metadata))
         self._put("recorded_verdict", recorded_verdict(self.metadata))
         self._put("invalid_allowed", self._flag("allow_invalid_params"))
-        self._put("model", self._model())
+        recorded = self._model()
+        self._put("recorded_model", recorded)
+        self._foreign = self._other_model(recorded)
+        self._put("model", self._foreign or recorded)
 
     def _flag(self, name: str) -> Found[bool]:
         """A switch of the command line that older tools do not have."""
@@ -144,6 +148,14 @@ class _LeafReader:
         if choice in names:
             return Reading(names[choice], self.files.overrides.source())
         return found
+
+    def _other_model(self, recorded: Found[str]) -> Absence | None:
+        """X4.2: which model this is cannot be told where the metadata and the directory name different ones."""
+        directory, names = self._value("directory_model"), derived.model_names()
+        if isinstance(recorded, Absence) or recorded.value == directory or not {recorded.value, directory} <= {*names}:
+            return None
+        detail = f"the leaf lies under {directory}, its metadata says {recorded.value}"
+        return Absence(f"model:{self.path}", Reason.INVALID, recorded.source.path, recorded.source.pointer, detail)
 
     def _command(self) -> None:
         processes = first_of(
@@ -265,6 +277,10 @@ class _LeafReader:
     def _placement(self) -> None:
         hosts = hosts_of(self.metadata, self.files.launch)
         self._put("num_hosts", self._num_hosts(hosts))
+        seen = self.summary.int("/num_hosts")
+        if isinstance(seen, Absence) and seen.reason is Reason.KEY_ABSENT:
+            seen = self._not_recorded("summary_hosts", "the summary states no number of hosts")
+        self._put("summary_hosts", seen)
         processes = first_of(_reading(self.sheet, "num_processes"), self.summary.int("/num_accelerators"))
         self._put(
             "min_ranks_per_host",
@@ -365,14 +381,9 @@ class _LeafReader:
         self._put("same_filesystem", same)
         self._put("filesystem_evidence", evidence)
         self._put("gate_skipped", self._flag("skip_fs_separation_gate"))
-        sidecar = self.files.fs_separation
-        if sidecar.state == "missing":
-            detail = f"no {FS_SEPARATION}"
-            none = Absence(f"no-sidecar:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
-            self.sheet.put("sidecar_problem", none)
-            return
         folder, results = paths
         own = {"data_or_chkpt_path": ("checkpoint_folder", folder), "results_path": ("results_dir", results)}
+        sidecar = self.files.fs_separation
         self._put("sidecar_problem", sidecar_problem(sidecar, self.leaf.name, self._value("api"), own, whole=False))
 
     def _parameters(self) -> None:
@@ -394,7 +405,7 @@ class _LeafReader:
             self.sheet.put("architecture", derived.compare_architecture(parameters, model), flat.source)
         if self.effective is not self.config:
             flat = self._flat(self.config, "/workload")
-        self._put("stated_parameters", self._stated_parameters(flat))
+        self._put("stated_parameters", self._foreign or self._stated_parameters(flat))
         self._put("stated_arguments", self._stated_arguments())
 
     def _flat(self, document: Document, pointer: str) -> Found[dict[str, str]]:

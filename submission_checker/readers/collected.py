@@ -5,9 +5,41 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from mlpstorage.results.document import Document, Found, InvalidValueError, Reading, as_float
+from mlpstorage.results.text import clean
+from rules.derived.checkpointing import canonical
 from rules.facts import Absence
 
 from .common import mapped
+
+_VALUES = {
+    "host.cpu": ("cpu", "model"),
+    "host.cores": ("cpu", "num_cores"),
+    "host.memory_gib": ("memory", "total"),
+    "host.kernel": ("system", "kernel_version"),
+    "host.os": ("system", "os_release", "PRETTY_NAME"),
+}
+"""What is told of hosts, and where an entry of the collector has it."""
+_MAX_SHOWN = 500
+_BANNER = "Linux version "
+"""Where the collector took the kernel's banner for its release."""
+
+
+def host_values(metadata: Document) -> dict[str, str]:
+    """What all hosts have, by key: distinct values over all of them. A key that no entry states is left out."""
+    found = metadata.list("/system_info/hosts")
+    seen: dict[str, set[str]] = {}
+    for host in found.value if isinstance(found, Reading) else ():
+        for key, pointer in _VALUES.items():
+            value: Any = host
+            for name in pointer:
+                value = value.get(name) if isinstance(value, dict) else None
+            if key == "host.memory_gib":
+                value = round(_number(host, *pointer) / 2**30) or None
+            if key == "host.kernel" and isinstance(value, str) and value.startswith(_BANNER):
+                value = value.removeprefix(_BANNER).partition(" ")[0]
+            if value is not None:
+                seen.setdefault(key, set()).add(canonical(value))
+    return {key: clean(", ".join(sorted(values)), _MAX_SHOWN) for key, values in seen.items()}
 
 
 def collected_hosts(metadata: Document) -> Found[list[tuple[float, float]]]:

@@ -18,6 +18,11 @@ _HOSTS: Mapping[Path, frozenset[str]] = {
     ("system_info", "hosts", "memory"): frozenset({"total"}),
     ("system_info", "hosts", "cpu"): frozenset({"num_cores"}),
 }
+_KINDS: Mapping[Path, frozenset[str]] = {
+    ("system_info", "hosts"): frozenset({"memory", "cpu", "system"}),
+    ("system_info", "hosts", "cpu"): frozenset({"num_cores", "model"}),
+    ("system_info", "hosts", "system"): frozenset({"kernel_version", "os_release"}),
+}
 _SNAPSHOTS: Mapping[Path, frozenset[str]] = {
     ("cluster_snapshots",): frozenset({"start", "end"}),
     ("cluster_snapshots", "start"): frozenset({"collection_timestamp"}),
@@ -28,9 +33,9 @@ _NO_SNAPSHOTS: Mapping[Path, frozenset[str]] = {("cluster_snapshots",): frozense
 _OTHER_METADATA = Skimmer({**_HOSTS, **_NO_SNAPSHOTS}, lists=frozenset({2}))
 _METADATA: Mapping[str, Skimmer] = {
     **dict.fromkeys(layout.FAMILIES, _OTHER_METADATA),
-    layout.CHECKPOINTING: Skimmer({**_HOSTS, **_SNAPSHOTS}, lists=frozenset({3})),
+    layout.CHECKPOINTING: Skimmer({**_HOSTS, **_KINDS, **_SNAPSHOTS}, lists=frozenset({3})),
 }
-"""By family: of each host its size; only checkpointing compares the clocks of before and after the run."""
+"""By family: of each host its size; only checkpointing compares the hosts, and the clocks, of two runs."""
 
 _RANK_RESULT = Skimmer(
     {

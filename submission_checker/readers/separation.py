@@ -49,6 +49,9 @@ def sidecar_problem(
     ``leaf``: the leaf's name. ``paths``: by key of the sidecar the name and the value, or absence, of what the run has
     for it. ``whole``: what the sidecar does not state speaks against it as well.
     """
+    if sidecar.state == "missing":
+        detail = f"no {layout.FS_SEPARATION}"
+        return Absence(f"no-sidecar:{sidecar.path}", Reason.NOT_APPLICABLE, sidecar.path, detail=detail)
     if not sidecar.ok:
         return sidecar.absence()
 

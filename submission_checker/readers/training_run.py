@@ -270,18 +270,13 @@ class RunReader:
         self._evidence()
 
     def _evidence(self) -> None:
-        sidecar = self.files.fs_separation
-        unrelated = Absence(f"no-sidecar:{self.path}", Reason.NOT_APPLICABLE, self.path, detail="no fs_separation.json")
-        self.sheet.put("sidecar_problem", unrelated)
-        if sidecar.state != "missing":
-            data, results = self._value("data_dir"), self._value("results_dir")
-            own = {"data_or_chkpt_path": ("data_dir", data), "results_path": ("results_dir", results)}
-            problem = sidecar_problem(sidecar, self.files.leaf.name, self._value("api"), own, whole=True)
-            self._put("sidecar_problem", problem)
+        data, results, api = (self._value(name) for name in ("data_dir", "results_dir", "api"))
+        own = {"data_or_chkpt_path": ("data_dir", data), "results_path": ("results_dir", results)}
+        problem = sidecar_problem(self.files.fs_separation, self.files.leaf.name, api, own, whole=True)
+        self._put("sidecar_problem", problem)
         detail = "neither fs_separation.json nor a df table tells"
         nothing = Absence(f"no-evidence:{self.path}", Reason.NOT_RECORDED, self.path, "", detail)
-        paths = (self._value("data_dir"), self._value("results_dir"))
-        same, evidence = separation(self.files, STDOUT_LOG, self._value("api"), paths, nothing)
+        same, evidence = separation(self.files, STDOUT_LOG, api, (data, results), nothing)
         self._put("same_filesystem", same)
         self._put("filesystem_evidence", evidence)
 

@@ -351,6 +351,7 @@ class _LeafReader:
         leaf, sheet = self.leaf, _Sheet(self.path)
         missing = unlisted(self.path, leaf.problem) if leaf.problem else None
         sheet.put("name", clean(leaf.name))
+        sheet.put("directory", self.path.rpartition("/")[0])
         sheet.put("family", self.family)
         sheet.put("command", clean(leaf.command))
         kind = clean(f"{self.family}/{layout.COMMANDS[0] if self.is_sizing else leaf.command}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlpstorage.results import dlio, layout
+from mlpstorage.results import dlio
 from mlpstorage.results.document import Found, Reading, first_of
 from rules.derived.locations import normal_path
 from rules.facts import Absence, FactSheet, Reason, Source
@@ -81,14 +81,8 @@ class StorageReader(RunSheet):
             same, evidence = self._by_df(root, results)
         self._put("same_filesystem", same)
         self._put("filesystem_evidence", evidence)
-        problem: Found[str]
-        if sidecar.state == "missing":
-            detail = f"no {layout.FS_SEPARATION}"
-            problem = Absence(f"no-sidecar:{self.path}", Reason.NOT_APPLICABLE, self.path, detail=detail)
-        else:
-            paths = {"data_or_chkpt_path": ("storage_root", root), "results_path": ("results_dir", results)}
-            problem = sidecar_problem(sidecar, self.leaf.name, self._value("api"), paths, whole=False)
-        self._put("sidecar_problem", problem)
+        paths = {"data_or_chkpt_path": ("storage_root", root), "results_path": ("results_dir", results)}
+        self._put("sidecar_problem", sidecar_problem(sidecar, self.leaf.name, self._value("api"), paths, whole=False))
 
     def _by_df(self, root: Any, results: Any) -> tuple[Found[bool], Found[str]]:
         log = self.files.log

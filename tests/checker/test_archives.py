@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import shutil
 import struct
 import tarfile
 import zipfile
@@ -44,6 +45,15 @@ def test_an_archive_of_a_case_gives_the_report_of_the_case(tmp_path: Path, case:
     tree = case / "tree"
     archive = pack(tmp_path / f"results{suffix}", entries_of(tree))
     assert comparable(check(archive, Options())) == comparable(check(tree, Options()))
+
+
+def test_copies_of_attributes_beside_all_results_change_nothing(tmp_path: Path, case: Path) -> None:
+    tree = tmp_path / "results"
+    shutil.copytree(case / "tree", tree)
+    for path in [path for path in tree.rglob("*") if "code-" not in str(path.relative_to(tree))]:
+        (path.parent / f"._{path.name}").write_bytes(b"\0\5\26\7\0\2\0\0Mac OS X        ")
+    archive = pack(tmp_path / "results.zip", entries_of(tree))
+    assert comparable(check(archive, Options())) == comparable(check(case / "tree", Options()))
 
 
 def test_links_fifos_and_odd_names_are_told_as_in_a_directory(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ def spoilt(tmp_path: Path) -> Tree:
     tree.leaves[0].override("checkpoint.fsync", False)
     other = combined(tmp_path / "other", organisation="globex")
     other.leaves[0].edit("metadata", {"/args/hosts": ["a:4", "b:4"]})
+    other.leaves[0].edit("summary", {"/num_hosts": 2})
     other.hosts = 2
     other.describe()
     (other.root / "closed" / "globex").rename(tree.root / "closed" / "globex")
@@ -525,6 +526,18 @@ def test_hostile_names_stay_text(spoilt: Tree, format_: str, capsys: pytest.Capt
     assert "\x1b" not in out
     assert "\u202e" not in out
     assert not any(line.lstrip().startswith("::") for line in out.splitlines())
+
+
+def test_the_locale_does_not_change_a_byte(spoilt: Tree) -> None:
+    acme = spoilt.root / "closed" / "acme"
+    os.rename(acme, os.fsencode(acme) + b"-\xc3\xa9-\xff")
+    command = [sys.executable, "-m", "submission_checker", str(spoilt.root), "--format", "json"]
+    plain = {**os.environ, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+    root = Path(__file__).parents[2]
+    answers = [subprocess.run(command, cwd=root, env=env, capture_output=True) for env in (os.environ, plain)]
+    assert [answer.returncode for answer in answers] == [1, 1]
+    assert answers[0].stdout == answers[1].stdout
+    assert json.loads(answers[0].stdout)["findings"][0]["submitter"] == "acme-\u00e9-\ufffd"
 
 
 def test_jobs_do_not_change_a_byte(spoilt: Tree, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -158,6 +158,17 @@ def test_what_does_not(tmp_path: Path, pointer: str, capsys: pytest.CaptureFixtu
     assert compare(capsys, *leaves)[1]["comparable"] is True
 
 
+def test_runs_that_overlap_in_different_zones_are_not_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    leaves = runs(tmp_path, 10.0, 12.0, 11.0)
+    for leaf, zone in zip(leaves, ("+00:00", "+00:00", "+01:00"), strict=True):
+        leaf.edit("metadata", {"/utc_offset": zone})
+    code, document = compare(capsys, *leaves)
+    assert code == 2
+    assert any("base1 20260701_010000 and feature 20260701_020000 overlap" in text for text in document["problems"])
+
+
 def test_runs_that_overlap_in_time_are_not_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     leaves = runs(tmp_path, 10.0, 12.0, 30.0)
     leaves[1].edit("metadata", {"/invocation_end_time": "2026-07-01T02:00:30"})

@@ -10,6 +10,7 @@ import kv_cache_trees
 import pytest
 import training_trees
 import vector_database_trees
+from trees import combined
 
 from mlpstorage.results.roots.local import LocalRoot
 from submission_checker.discovery import NothingToCheckError
@@ -74,6 +75,25 @@ def test_a_leaf_of_any_command_is_judged_as_such(tmp_path: Path, build: Build, c
     report = check(away, Options())
     assert report.faults == []
     assert [(f.rule, f.message) for f in report.findings if f.severity.value == "error"] == []
+
+
+@pytest.mark.parametrize("file", ["notes/", "notes/README", "20260701_110000/", "20260701_110000/.keep"])
+def test_what_is_no_run_is_not_judged_as_one(tmp_path: Path, file: str) -> None:
+    tree = combined(tmp_path)
+    directory, _, name = file.partition("/")
+    other = tree.workload / directory
+    other.mkdir()
+    if name:
+        (other / name).touch()
+    with pytest.raises(NothingToCheckError, match=f"{directory}: neither summary.json nor metadata is in it"):
+        check(other, Options())
+
+
+def test_a_run_that_lost_its_files_is_still_one(tmp_path: Path) -> None:
+    other = combined(tmp_path).workload / "20260701_110000"
+    other.mkdir()
+    (other / "dlio.log").touch()
+    assert "2.1.25" in {finding.rule for finding in check(other, Options()).findings}
 
 
 def test_a_directory_that_cannot_be_listed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,6 +86,7 @@ def four_a_host(tree: Tree) -> None:
     clients(2)(tree)
     for leaf in tree.leaves:
         leaf.edit("metadata", {"/args/hosts": ["host01:4", "host02:4"]})
+        leaf.edit("summary", {"/num_hosts": 2})
 
 
 def second_combined(tree: Tree) -> None:
@@ -99,6 +100,10 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
     "fsync off, as text": (override("checkpoint.fsync", "False"), [("4.3.2", "error")]),
     "fsync not set": (edit("config", {"/workload/checkpoint/fsync": DELETE}), [("4.3.2", "error")]),
     "fsync without effect": (edit("metadata", {"/fsync_effective": False}), [("4.3.2", "warning")]),
+    "metadata of another model": (
+        edit("metadata", {"/args/model": "llama3-70b", "/args/num_processes": 64}),
+        [("X4.2", "error")],
+    ),
     "unknown model": (edit("metadata", {"/args/model": "llama3-18b"}), [("4.3.3", "error"), ("X4.2", "error")]),
     "declared subset of 16": (
         edit("metadata", {"/args/checkpoint_subset": True, "/args/num_processes": 16}),
@@ -136,7 +141,7 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
     "another world size": (edit("summary", {"/num_accelerators": 16}), [("4.6.1", "error")]),
     "4 ranks a host": (four_a_host, [("4.6.2", "warning")]),
     "1 rank on a host": (
-        both(clients(2), edit("metadata", {"/args/hosts": ["a:7", "b:1"]})),
+        both(clients(2), edit("metadata", {"/args/hosts": ["a:7", "b:1"]}), edit("summary", {"/num_hosts": 2})),
         [("4.6.2", "error")],
     ),
     "other parameter": (override("checkpoint.time_between_checkpoints", 0), [("4.6.3", "error")]),
@@ -216,6 +221,7 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
     ),
     "capability missing": (describe(multi_host=DELETE), [("4.7.4", "error")]),
     "capability no truth value": (describe(multi_host="yes"), [("4.7.4", "error")]),
+    "fewer hosts seen than named": (edit("summary", {"/num_hosts": 0}), [("X4.4", "warning")]),
     "other division recorded": (edit("metadata", {"/args/mode": "open"}), [("X4.1", "error")]),
     "other verdict recorded": (edit("metadata", {"/verification": "Close"}), [("X4.1", "error")]),
     "refused by its own gate": (

@@ -212,7 +212,7 @@ def test_82_links_are_told_and_nothing_behind_them_is_read(tmp_path: Path) -> No
 )
 def test_83_a_predicate_that_is_a_program_is_refused_and_not_run(tmp_path: Path, predicate: str) -> None:
     book = BOOK / "section-4-checkpointing.yaml"
-    honest = "require: run.model == run.directory_model"
+    honest = "require: run.recorded_model == run.directory_model"
     assert honest in book.read_text()
     section = tmp_path / book.name
     section.write_text(book.read_text().replace(honest, f'require: "{predicate}"'))
@@ -492,6 +492,28 @@ def test_113_what_a_launcher_leaves_in_the_environment_makes_no_other_system(tmp
         hosts = {"/system_info/hosts/0/uptime": number, "/system_info/hosts/0/load_average": number / 2}
         leaf.edit("metadata", volatile | hosts)
     assert told(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "first", "later", "told_of"),
+    [
+        ("kernel_version", "6.8.0-71", "6.8.0-79", ["host.kernel", "6.8.0-71", "6.8.0-79"]),
+        ("kernel_version", "Linux version 6.8.0-71 (b@c) #1", "6.8.0-79", ["host.kernel", "was 6.8.0-71 in"]),
+        ("kernel_version", "Linux version 6.8.0-71 (b@c) #1", "6.8.0-71", []),
+        ("os_release", {"PRETTY_NAME": "Linux 1"}, {"PRETTY_NAME": "Linux 2"}, ["host.os", "Linux 1", "Linux 2"]),
+        ("kernel_version", "6.8\x1b[2J", {"a": 1}, ["was 6.8\ufffd[2J in"]),
+        ("uptime_seconds", 10, 20, []),
+    ],
+)
+def test_113_what_changed_between_the_halves_is_named_with_both_values(
+    tmp_path: Path, key: str, first: Any, later: Any, told_of: list[str]
+) -> None:
+    tree = pair(tmp_path)
+    for leaf, value in zip(tree.leaves, (first, later), strict=True):
+        leaf.edit("metadata", {f"/system_info/hosts/0/system/{key}": value})
+    noted = findings(tmp_path, "2.1.9")
+    assert [finding.severity.value for finding in noted] == ["info"] * bool(told_of)
+    assert all(word in finding.message for finding in noted for word in told_of)
 
 
 # Report

@@ -912,6 +912,14 @@ def test_a_verdict_without_a_target_may_be_that_of_an_early_template(tmp_path: P
     assert findings(tree) == []
 
 
+def test_a_record_of_an_unknown_model_leaves_open_what_one_finding_lists(tree: TrainingTree) -> None:
+    spoilt = {"/args/model": "resnet99", "/model": "resnet99", "/override_parameters": {"reader.read_threads": 8}}
+    tree.leaves("datasize")[0].edit("metadata", spoilt)
+    found = judged(tree)
+    assert [f.opens for f in found if f.rule == "X3.3"] == [("3.6.2",)]
+    assert not [f for f in found if f.outcome == "undetermined"]
+
+
 def test_phases_that_were_made_after_the_runs_are_noted(tree: TrainingTree) -> None:
     for phase in ("datasize", "datagen"):
         leaf = tree.leaves(phase)[0]

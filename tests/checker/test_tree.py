@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from training_trees import TrainingTree
 from trees import Tree, cases_directory, combined, pair
 
 import rules
@@ -568,7 +569,14 @@ def test_a_rank_without_its_files_is_noted(tmp_path: Path, name: str) -> None:
             shutil.copyfile(leaf / f"0_{kind}.json", leaf / f"{rank}_{kind}.json")
     assert "2.1.25" not in {item[0] for item in judged(tree.root, infos=True)}
     (leaf / name).unlink()
-    assert ("2.1.25", "info", LEAF) in judged(tree.root, infos=True)
+    assert ("2.1.25", "info", WORKLOAD) in judged(tree.root, infos=True)
+
+
+def test_ranks_without_files_are_noted_once_a_workload(tmp_path: Path) -> None:
+    report = check(TrainingTree(tmp_path).build().root, Options())
+    (finding,) = [finding for finding in report.findings if finding.rule == "2.1.19"]
+    assert (finding.severity.value, finding.path) == ("info", "closed/acme/results/fast-1/training/unet3d/run")
+    assert len(finding.paths) == 6
 
 
 def test_an_image_whose_record_is_empty_is_one_finding(tmp_path: Path) -> None:

@@ -35,6 +35,16 @@ def test_files_of_neighbours_and_of_parents_are_told_apart(tmp_path: Path) -> No
     assert open_descriptors() == before
 
 
+def test_copies_of_attributes_are_in_no_listing(tmp_path: Path) -> None:
+    for name in ("x", "._x", "._", ".dot"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "._d").mkdir()
+    with LocalRoot(tmp_path) as root:
+        assert root.list("") == ([], [".dot", "x"])
+        assert root.survey("") == ([], [".dot", "x"], [])
+        assert [entry.name for entry in root.entries("")] == ["._", "._d", "._x", ".dot", "x"]
+
+
 def test_a_link_put_in_the_way_is_not_followed(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()

@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..files import Content, Entry, Root, content_of, names_below, no_regular_file, refusal, too_large
+from ..files import APPLE_DOUBLE, Content, Entry, Root, content_of, names_below, no_regular_file, refusal, too_large
 from ..text import shorten
 
 FILE, DIRECTORY, LINK = "file", "directory", "link"
@@ -192,7 +192,7 @@ class IndexedRoot(Root):
 
     def survey(self, relative: str) -> tuple[Sequence[str], Sequence[str], Sequence[tuple[str, str]]]:
         """Directories, all else, and what of that is no regular file."""
-        found = list(self._all(relative))
+        found = [(name, member) for name, member in self._all(relative) if not name.startswith(APPLE_DOUBLE)]
         return (
             sorted(name for name, member in found if member.kind == DIRECTORY),
             sorted(name for name, member in found if member.kind != DIRECTORY),

@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 
-from ..files import Content, Entry, Root, content_of, names_below, no_regular_file, refusal, too_large
+from ..files import APPLE_DOUBLE, Content, Entry, Root, content_of, names_below, no_regular_file, refusal, too_large
 
 _MAX_KEPT = 32
 """Descriptors of directories that are held open; files of a leaf lie eleven levels deep at most."""
@@ -71,6 +71,8 @@ class LocalRoot(Root):
         others: list[str] = []
         with os.scandir(self._directory(relative)) as entries:
             for entry in entries:
+                if entry.name.startswith(APPLE_DOUBLE):
+                    continue
                 (directories if entry.is_dir(follow_symlinks=False) else others).append(entry.name)
         return sorted(directories), sorted(others)
 
@@ -81,6 +83,8 @@ class LocalRoot(Root):
         special: list[tuple[str, str]] = []
         with os.scandir(self._directory(relative)) as entries:
             for entry in entries:
+                if entry.name.startswith(APPLE_DOUBLE):
+                    continue
                 if entry.is_dir(follow_symlinks=False):
                     directories.append(entry.name)
                     continue
