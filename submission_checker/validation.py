@@ -88,6 +88,11 @@ class Unit:
         told = (self.blockers, self.known_blockers, self.code, self.warnings, self.not_checked, self.open_rules)
         return not any(told)
 
+    @property
+    def undecided(self) -> list[str]:
+        """Ids of the rules that could not be decided in full here; one that is violated may be among them."""
+        return sorted({*self.rules_in(State.UNDECIDED), *self.open_rules}, key=rule_key)
+
     def rules_in(self, *states: State) -> list[str]:
         """Ids of the rules in one of these states."""
         return [rule for rule, state in self.states.items() if state in states]
@@ -324,7 +329,7 @@ def _not_checked(report: CheckReport) -> list[str]:
     for place in sorted(report.open_rules):
         where = " > ".join(part for part in place if part) or "the tree"
         ids = ", ".join(sorted(report.open_rules[place], key=rule_key))
-        found.append(f"{where}: what these rules rest on is missing or cannot be used: {ids}")
+        found.append(f"{where}: what these error rules rest on is missing or cannot be used: {ids}")
     if not report.leaves:
         found.append("no run was judged")
     return found

@@ -737,11 +737,23 @@ def test_pruned_files_of_ranks_leave_a_run_ready(tmp_path: Path, capsys: pytest.
 
 def test_undecided_rules_make_their_workload_undecided_only() -> None:
     acme, globex = (place for place in report_of().states)
+@pytest.mark.parametrize("name", ["html", "markdown"])
+def test_rules_not_decided_in_full_are_counted_as_they_are_listed(name: str) -> None:
+    """4.3.5 is violated by one clause and open by another, 4.3.10 is open, 4.6.4 is undecided and does not count."""
+    acme = Place("closed", "acme", "fast-1", "checkpointing/llama3-8b")
+    report = report_of(finding(1), open_rules={acme: {"4.3.5", "4.3.10"}})
+    report.states[acme]["4.6.4"] = Outcome.UNDETERMINED
+    text = written(report, name)
+    assert "3 rules could not be decided (2 under Not checked)" in text
+    undecided = {"html": "<dt>Undecided (3)</dt>", "markdown": "\n- Undecided: 4.3.5, 4.3.10, 4.6.4\n"}
+    assert undecided[name] in text
+
+
     report = report_of(open_rules={acme: {"4.3.10", "4.3.5"}})
     assert statuses(report) == ("UNDECIDED", {"acme": "UNDECIDED", "globex": "READY"})
     assert as_json(report)["not_checked"] == [
-        "closed > acme > fast-1 > checkpointing/llama3-8b: what these rules rest on is missing or cannot be used: "
-        "4.3.5, 4.3.10"
+        "closed > acme > fast-1 > checkpointing/llama3-8b: what these error rules rest on is missing or cannot be "
+        "used: 4.3.5, 4.3.10"
     ]
     above = Place(globex.division, globex.submitter)
     assert statuses(report_of(open_rules={above: {"2.1.7"}}))[1] == {"acme": "READY", "globex": "UNDECIDED"}
