@@ -159,7 +159,7 @@ class Validation:
 
     @cached_property
     def requirements(self) -> list[Requirement]:
-        """Every rule of the edition in its order, with its state over all."""
+        """Every rule of the edition as the book numbers them, with its state over all."""
         return _requirements(self.report, [self.rest, *(unit for one in self.submissions for unit in one.units)])
 
     def clears(self, finding: Finding) -> str:
@@ -346,11 +346,11 @@ def _worst_states(found: Iterable[Mapping[str, State]]) -> dict[str, State]:
 
 
 def _requirements(report: CheckReport, units: Sequence[Unit]) -> list[Requirement]:
-    """Every rule of the edition in its order, with its state over all."""
+    """Every rule of the edition as the book numbers them, with its state over all."""
     states = _worst_states(unit.states for unit in units)
     left_out = set(report.left_out)
     found = []
-    for compiled in rules.load_edition(report.edition).rules:
+    for compiled in sorted(rules.load_edition(report.edition).rules, key=lambda compiled: rule_key(compiled.id)):
         state = State.LEFT_OUT if compiled.id in left_out else states.get(compiled.id, State.NOTHING)
         counts = report.tally.get(compiled.id, Counter[str]())
         severity = min((clause.severity for clause in compiled.clauses), key=list(rules.Severity).index)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -153,6 +154,12 @@ def test_the_page_does_not_say_that_all_was_judged_where_checks_could_not_be_dec
     assert "could be read. Checks that could not be decided lack a value" in text
     decided = written(report_of(finding(1)), "html")
     assert "could be read.</p>" in decided
+
+
+def test_rules_to_filter_by_stand_in_the_order_of_the_book() -> None:
+    text = written(report_of(finding(1, rule="4.3.10"), finding(2, rule="1.2", path="open"), finding(3)), "html")
+    options = text.split('<select name="rule">')[1].split("</select>")[0]
+    assert re.findall("<option>(.*?)</option>", options) == ["1.2", "4.3.5", "4.3.10"]
 
 
 def test_links_to_the_parts_have_the_words_of_their_headings() -> None:
