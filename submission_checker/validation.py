@@ -88,6 +88,11 @@ class Unit:
         told = (self.blockers, self.known_blockers, self.code, self.warnings, self.not_checked, self.open_rules)
         return not any(told)
 
+    @property
+    def undecided(self) -> list[str]:
+        """Ids of the rules that could not be decided in full here; one that is violated may be among them."""
+        return sorted({*self.rules_in(State.UNDECIDED), *self.open_rules}, key=rule_key)
+
     def rules_in(self, *states: State) -> list[str]:
         """Ids of the rules in one of these states."""
         return [rule for rule, state in self.states.items() if state in states]
@@ -154,7 +159,7 @@ class Validation:
 
     @cached_property
     def requirements(self) -> list[Requirement]:
-        """Every rule of the edition in its order, with its state over all."""
+        """Every rule of the edition as the book numbers them, with its state over all."""
         return _requirements(self.report, [self.rest, *(unit for one in self.submissions for unit in one.units)])
 
     def clears(self, finding: Finding) -> str:
@@ -324,7 +329,7 @@ def _not_checked(report: CheckReport) -> list[str]:
     for place in sorted(report.open_rules):
         where = " > ".join(part for part in place if part) or "the tree"
         ids = ", ".join(sorted(report.open_rules[place], key=rule_key))
-        found.append(f"{where}: what these rules rest on is missing or cannot be used: {ids}")
+        found.append(f"{where}: what these error rules rest on is missing or cannot be used: {ids}")
     if not report.leaves:
         found.append("no run was judged")
     return found
@@ -341,11 +346,11 @@ def _worst_states(found: Iterable[Mapping[str, State]]) -> dict[str, State]:
 
 
 def _requirements(report: CheckReport, units: Sequence[Unit]) -> list[Requirement]:
-    """Every rule of the edition in its order, with its state over all."""
+    """Every rule of the edition as the book numbers them, with its state over all."""
     states = _worst_states(unit.states for unit in units)
     left_out = set(report.left_out)
     found = []
-    for compiled in rules.load_edition(report.edition).rules:
+    for compiled in sorted(rules.load_edition(report.edition).rules, key=lambda compiled: rule_key(compiled.id)):
         state = State.LEFT_OUT if compiled.id in left_out else states.get(compiled.id, State.NOTHING)
         counts = report.tally.get(compiled.id, Counter[str]())
         severity = min((clause.severity for clause in compiled.clauses), key=list(rules.Severity).index)

@@ -12,7 +12,7 @@ from mlpstorage.results.text import clean
 from ..discovery import NothingToCheckError
 from ..exits import UsageError
 from ..location import is_inside, locate
-from ..outputs import Sink, refuse_unwritable
+from ..outputs import AddFile, AddFormat, Sink, outputs_of, refuse_unwritable
 from ..selection import split_list
 from .judge import Comparison, Verdict, compare
 from .output import as_html, as_json, as_text
@@ -42,8 +42,14 @@ def parser() -> argparse.ArgumentParser:
         "--differs", action="append", default=[], metavar="KEYS",
         help="keys of the configuration that are meant to differ in the features, or prefixes (host.); comma separated",
     )  # fmt: skip
-    made.add_argument("--format", choices=sorted(_FORMATS), default="text", help="(default: %(default)s)")
-    made.add_argument("--output", metavar="FILE", help="write there (default: stdout)")
+    made.add_argument(
+        "--format", action=AddFormat, dest="outputs", choices=sorted(_FORMATS),
+        help="(default: text); repeatable, each with its own --output",
+    )  # fmt: skip
+    made.add_argument(
+        "--output", action=AddFile, dest="outputs", metavar="FILE",
+        help="write the format before it there (default: stdout)",
+    )  # fmt: skip
     made.add_argument("--debug", action="store_true", help="show where the program itself failed")
     return made
 
@@ -58,13 +64,17 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.features < 1 or bases < 1:
         raise UsageError(f"{len(arguments.runs)} runs with {arguments.features} features leave no base to compare")
-    if arguments.output is not None:
-        _refuse_place(arguments.output, arguments.runs)
+    outputs = outputs_of(arguments.outputs, "text")
+    for output in outputs:
+        if output.path is not None:
+            _refuse_place(output.path, arguments.runs)
     names = [f"base{i}" for i in range(bases)]
     names += ["feature"] if arguments.features == 1 else [f"feature{i}" for i in range(arguments.features)]
     subjects = [read_subject(path, name) for path, name in zip(arguments.runs, names, strict=True)]
     comparison = compare(subjects[:bases], subjects[bases:], split_list(arguments.differs))
-    _write(_FORMATS[arguments.format](comparison), arguments)
+    for output in outputs:
+        with contextlib.closing(Sink(output.path)) as sink:
+            sink.write(_FORMATS[output.format](comparison))
     return exit_code(comparison)
 
 
@@ -84,8 +94,3 @@ def _refuse_place(target: str, runs: Sequence[str]) -> None:
             if is_inside(target, address_of(path)) or is_inside(target, locate(path).own):
                 raise UsageError(f"--output {clean(target)} lies inside a run that is compared, or its tree")
     refuse_unwritable(target, "--output")
-
-
-def _write(text: str, arguments: argparse.Namespace) -> None:
-    with contextlib.closing(Sink(arguments.output)) as sink:
-        sink.write(text)

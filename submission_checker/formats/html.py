@@ -47,6 +47,7 @@ def write(report: CheckReport, out: TextIO, style: Style) -> None:
         **context(validation),
         waived=[finding for finding in report.findings if report.waiver_of(finding) is not None],
         columns=_columns(validation.submissions),
+        found_rules=sorted({finding.rule for finding in report.findings}, key=rule_key),
         symbols=SYMBOLS,
         anchor=lambda finding: anchors[id(finding)],
         slug=slug,

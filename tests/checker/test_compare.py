@@ -367,6 +367,17 @@ def test_a_report_may_lie_beside_lone_runs_and_not_in_them(tmp_path: Path) -> No
     assert main(["compare", *words, "--output", f"{words[0]}/out.txt"]) == 2
 
 
+def test_several_formats_in_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compare", *(str(leaf.path) for leaf in runs(tmp_path, 10.0, 12.0, 30.0))]
+    page, document = tmp_path / "a.html", tmp_path / "a.json"
+    assert main([*words, "--format", "html", "--output", str(page), "--format", "json", "--output", str(document)]) == 1
+    assert capsys.readouterr().out == ""
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert json.loads(document.read_text())["schema"] == "mlpstorage-compare/1"
+    assert main([*words, "--format", "html", "--format", "json"]) == 2
+    assert "html and json would both go to the standard output" in capsys.readouterr().err
+
+
 def test_names_give_no_runner_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hostile = "##[add-mask]e"
     leaves = runs(tmp_path, 10.0, 12.0, 30.0)

@@ -22,7 +22,7 @@ import rules
 from rules import Outcome, Severity
 from submission_checker.cli import main
 from submission_checker.formats import FORMATS
-from submission_checker.report import CheckReport, Place, Since, Waived, as_json, finding_json, grouped
+from submission_checker.report import CheckReport, Place, Since, Waived, as_json, finding_json, grouped, rule_key
 from submission_checker.validation import State, validate
 
 PEOPLE = [name for name in FORMATS if name not in ("json", "jsonl", "sarif")]
@@ -392,6 +392,8 @@ def test_markdown_states_status_blockers_and_requirements() -> None:
     assert "**not checked:** open/acme/results/locked" in text
     for rule in rules.load_edition("3.0").rules:
         assert f"| {rule.id} " in text.replace("\\", "")
+    listed = re.findall(r"^\| (\S+) \w+ \| ", text.split("## Every requirement")[1], re.MULTILINE)
+    assert listed == sorted((rule.id for rule in rules.load_edition("3.0").rules), key=rule_key)
     assert "total duration" not in text
     assert "1 info not listed" in text
 
@@ -735,13 +737,25 @@ def test_pruned_files_of_ranks_leave_a_run_ready(tmp_path: Path, capsys: pytest.
     assert report["summary"]["checks"]["undetermined"] > 0
 
 
+@pytest.mark.parametrize("name", ["html", "markdown"])
+def test_rules_not_decided_in_full_are_counted_as_they_are_listed(name: str) -> None:
+    """4.3.5 is violated by one clause and open by another, 4.3.10 is open, 4.6.4 is undecided and does not count."""
+    acme = Place("closed", "acme", "fast-1", "checkpointing/llama3-8b")
+    report = report_of(finding(1), open_rules={acme: {"4.3.5", "4.3.10"}})
+    report.states[acme]["4.6.4"] = Outcome.UNDETERMINED
+    text = written(report, name)
+    assert "3 rules could not be decided (2 under Not checked)" in text
+    undecided = {"html": "<dt>Undecided (3)</dt>", "markdown": "\n- Undecided: 4.3.5, 4.3.10, 4.6.4\n"}
+    assert undecided[name] in text
+
+
 def test_undecided_rules_make_their_workload_undecided_only() -> None:
     acme, globex = (place for place in report_of().states)
     report = report_of(open_rules={acme: {"4.3.10", "4.3.5"}})
     assert statuses(report) == ("UNDECIDED", {"acme": "UNDECIDED", "globex": "READY"})
     assert as_json(report)["not_checked"] == [
-        "closed > acme > fast-1 > checkpointing/llama3-8b: what these rules rest on is missing or cannot be used: "
-        "4.3.5, 4.3.10"
+        "closed > acme > fast-1 > checkpointing/llama3-8b: what these error rules rest on is missing or cannot be "
+        "used: 4.3.5, 4.3.10"
     ]
     above = Place(globex.division, globex.submitter)
     assert statuses(report_of(open_rules={above: {"2.1.7"}}))[1] == {"acme": "READY", "globex": "UNDECIDED"}

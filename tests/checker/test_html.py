@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -155,6 +156,28 @@ def test_the_page_does_not_say_that_all_was_judged_where_checks_could_not_be_dec
     assert "could be read.</p>" in decided
 
 
+def test_rules_to_filter_by_stand_in_the_order_of_the_book() -> None:
+    text = written(report_of(finding(1, rule="4.3.10"), finding(2, rule="1.2", path="open"), finding(3)), "html")
+    options = text.split('<select name="rule">')[1].split("</select>")[0]
+    assert re.findall("<option>(.*?)</option>", options) == ["1.2", "4.3.5", "4.3.10"]
+
+
+def test_the_legend_of_the_heat_map_names_all_that_a_cell_may_hold() -> None:
+    legend = written(many(), "html").split('aria-label="Legend"')[1].split("</p>")[0]
+    assert [word for word in ("violated", "passed", "blank", "number") if word not in legend] == []
+
+
+def test_a_long_statement_is_folded_and_complete() -> None:
+    from rules import load_edition
+
+    row = written(many(), "html").split('id="rule-1.2"')[1].split("</tr>")[0]
+    statement = row.split('<td class="statement">')[1].split("</td>")[0]
+    head = re.findall("<details><summary>(.*?)</summary>", statement)
+    assert [len(text) <= 200 for text in head] == [True]
+    (rule,) = (rule for rule in load_edition("3.0").rules if rule.id == "1.2")
+    assert unescape(re.sub("<.*?>", "", statement)) == " ".join(rule.statement.split())
+
+
 def test_links_to_the_parts_have_the_words_of_their_headings() -> None:
     text = written(mixed(), "html")
     assert '<a href="#map">Submitters and rules</a>' in text
@@ -182,6 +205,15 @@ def test_the_page_fits_its_window(page: Open, make: Callable[[], CheckReport], w
         ".map(e => e.getAttribute('aria-labelledby'))"
     )
     assert set(frames) <= {"map-title"}
+
+
+@in_browser
+def test_names_have_the_room_that_status_and_numbers_leave(page: Open) -> None:
+    browser = page(many(), width=800)
+    widths = browser.execute_script(
+        "return [...document.querySelectorAll('.statuses thead th')].map(e => e.getBoundingClientRect().width)"
+    )
+    assert widths[0] > sum(widths[1:])
 
 
 @in_browser
