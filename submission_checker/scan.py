@@ -23,22 +23,10 @@ from rules.facts.base import Absence, Reason
 from rules.facts.code import CodeLeaf
 from rules.outcomes import Tally, add_tally
 
-from .discovery import (
-    UNLISTED,
-    Listing,
-    NothingToCheckError,
-    Obstacle,
-    SubmitterDirectory,
-    SystemDirectory,
-    WorkloadDirectory,
-    description_path,
-    lone_leaf,
-    lone_workload,
-    looks_like_run,
-    walk,
-)
+from .discovery import NothingToCheckError, description_path, lone_leaf, lone_workload, looks_like_run, walk
 from .executors import Executor, Look, Processes, WorkerLostError
 from .leaf import Leaf, family_of_files
+from .listing import UNLISTED, Listing, Obstacle, SubmitterDirectory, SystemDirectory, WorkloadDirectory
 from .location import Location, locate
 from .outline import outline
 from .packed import Packed, give_back

@@ -5,16 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal, get_args
 
 from mlpstorage.results import dlio
+from mlpstorage.results.convert import InvalidValueError, as_float, as_int
 from mlpstorage.results.credentials import Curtain
-from mlpstorage.results.document import (
-    Document,
-    Found,
-    InvalidValueError,
-    Reading,
-    as_float,
-    as_int,
-    first_of,
-)
+from mlpstorage.results.document import Document, Found, Reading, first_of
 from mlpstorage.results.files import Root
 from mlpstorage.results.layout import DIVISIONS, STDOUT_LOG
 from mlpstorage.results.text import clean, clean_all
@@ -25,8 +18,8 @@ from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload, Division, StatedArgument, StatedParameter
 from rules.remembered import remembered
 
-from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
+from ..listing import WorkloadDirectory
 from .checkpointing_files import LeafDocuments
 from .checkpointing_times import read_times
 from .collected import host_values, ratio

@@ -6,15 +6,16 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
-from mlpstorage.results.document import Document, Found, Reading, as_choice
+from mlpstorage.results.convert import as_choice
+from mlpstorage.results.document import Document, Found, Reading
 from mlpstorage.results.files import LARGE_FILE_POINTER, Root
 from mlpstorage.results.text import clean
 from rules.derived.locations import location, uri_problem
 from rules.facts import Absence, FactSheet, Reason
 from rules.facts.files import LeafFile
 
-from ..discovery import UNLISTED
 from ..leaf import Leaf
+from ..listing import UNLISTED
 
 Role = Literal["summary", "metadata", "config", "other"]
 

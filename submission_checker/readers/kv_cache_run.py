@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlpstorage.results import layout
+from mlpstorage.results.convert import as_int, as_list, as_text
 from mlpstorage.results.credentials import shown
-from mlpstorage.results.document import Found, Reading, as_int, as_list, as_text
+from mlpstorage.results.document import Found, Reading
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived import kv_cache as derived

@@ -6,7 +6,8 @@ from functools import cache
 from typing import Any
 
 from mlpstorage.results import dlio
-from mlpstorage.results.document import Found, InvalidValueError, Reading, as_float, first_of
+from mlpstorage.results.convert import InvalidValueError, as_float
+from mlpstorage.results.document import Found, Reading, first_of
 from mlpstorage.results.text import clean, clean_all
 from rules.derived import training as derived
 from rules.derived.checkpointing import flatten

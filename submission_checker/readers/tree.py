@@ -18,9 +18,21 @@ from rules.facts import Absence, FactModel, FactSheet, Reason, Source
 from rules.facts import tree as facts
 from rules.tables import reference_rows
 
-from .. import discovery
-from ..discovery import RESULTS, SYSTEMS, UNLISTED, CommandDirectory, Entries, Listing, Stray
+from ..discovery import family_named
 from ..leaf import Leaf
+from ..listing import (
+    RESULTS,
+    SYSTEMS,
+    UNLISTED,
+    CommandDirectory,
+    Entries,
+    Listing,
+    Obstacle,
+    Stray,
+    SubmitterDirectory,
+    SystemDirectory,
+    WorkloadDirectory,
+)
 from .common import mapped, put, unlisted
 from .credentials import credentials_of
 from .leaf_json import read_leaf_json
@@ -68,7 +80,7 @@ def _is_image(name: str) -> bool:
     return name.startswith(IMAGE_PREFIX) and all(digit in "0123456789abcdef" for digit in name[len(IMAGE_PREFIX) :])
 
 
-def submitter_facts(root: Root, listing: Listing, submitter: discovery.SubmitterDirectory) -> facts.Submitter:
+def submitter_facts(root: Root, listing: Listing, submitter: SubmitterDirectory) -> facts.Submitter:
     """One submitter's own directories."""
     path = clean(submitter.path)
     sheet = _Sheet(path)
@@ -97,7 +109,7 @@ def submitter_facts(root: Root, listing: Listing, submitter: discovery.Submitter
     return sheet.build(facts.Submitter, path)
 
 
-def _layout(listing: Listing, submitter: discovery.SubmitterDirectory) -> str | Absence:
+def _layout(listing: Listing, submitter: SubmitterDirectory) -> str | Absence:
     """By evidence: the newest form of keeping code that the tree shows."""
     if POOL in listing.root.directories:
         return "3"
@@ -109,7 +121,7 @@ def _layout(listing: Listing, submitter: discovery.SubmitterDirectory) -> str | 
     return "1" if listing.code else "none"
 
 
-def system_facts(system: discovery.SystemDirectory, workloads: Iterable[FactModel]) -> facts.SystemResults:
+def system_facts(system: SystemDirectory, workloads: Iterable[FactModel]) -> facts.SystemResults:
     """One system's results, over what its workload directories gave."""
     path = clean(system.path)
     sheet = _Sheet(path)
@@ -143,7 +155,7 @@ def system_facts(system: discovery.SystemDirectory, workloads: Iterable[FactMode
     return sheet.build(facts.SystemResults, path, workloads)
 
 
-def workload_facts(root: Root, workload: discovery.WorkloadDirectory, *, live: bool = False) -> facts.WorkloadResults:
+def workload_facts(root: Root, workload: WorkloadDirectory, *, live: bool = False) -> facts.WorkloadResults:
     """One workload directory with its leaves. The documents that it reads are kept for the family's reader."""
     path = clean(workload.path)
     sheet = _Sheet(path)
@@ -207,7 +219,7 @@ def _directory(stray: Stray, command: str, proposed: str = "") -> facts.Director
 
 
 def _groups(
-    workload: discovery.WorkloadDirectory, level: CommandDirectory, readers: Sequence[_LeafReader]
+    workload: WorkloadDirectory, level: CommandDirectory, readers: Sequence[_LeafReader]
 ) -> list[facts.LeafGroup]:
     """The leaves of one level; training runs by accelerator."""
     strays = {stray.name for stray in level.strays}
@@ -241,7 +253,7 @@ def _by_accelerator(readers: Sequence[_LeafReader]) -> dict[str, list[_LeafReade
     return found
 
 
-def _results_files(workload: discovery.WorkloadDirectory) -> list[facts.ResultsFile]:
+def _results_files(workload: WorkloadDirectory) -> list[facts.ResultsFile]:
     """Where the report generator puts results.json: beside the runs."""
     if workload.family not in (layout.TRAINING, layout.CHECKPOINTING):
         return []
@@ -256,7 +268,7 @@ def _results_files(workload: discovery.WorkloadDirectory) -> list[facts.ResultsF
     ]
 
 
-def _put_pauses(sheet: _Sheet, workload: discovery.WorkloadDirectory, readers: Sequence[_LeafReader]) -> None:
+def _put_pauses(sheet: _Sheet, workload: WorkloadDirectory, readers: Sequence[_LeafReader]) -> None:
     """Pauses between runs: of training by accelerator, of checkpointing between the invocations."""
     training = workload.family == layout.TRAINING
     runs = [reader for reader in readers if not reader.leaf.stub and not reader.leaf.problem and not reader.is_sizing]
@@ -390,7 +402,7 @@ class _LeafReader:
         put(sheet, "run_datetime", missing or self.metadata.text("/run_datetime"))
         kind = self.metadata.text("/benchmark_type", "/args/benchmark")
         if isinstance(kind, Reading):
-            kind = kind.map(lambda name: discovery.family_named(name) or name)
+            kind = kind.map(lambda name: family_named(name) or name)
         put(sheet, "benchmark_type", missing or kind)
         put(sheet, "recorded_command", missing or self.command)
         sheet.put("command_cause", foreign_command(self.path))
@@ -463,7 +475,7 @@ def _misplaced(paths: Iterable[str]) -> list[facts.Misplaced]:
     return _capped(found, "path")
 
 
-def _obstacles(obstacles: Iterable[discovery.Obstacle]) -> list[facts.Obstacle]:
+def _obstacles(obstacles: Iterable[Obstacle]) -> list[facts.Obstacle]:
     return _capped(
         [
             facts.Obstacle(
