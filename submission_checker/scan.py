@@ -30,7 +30,7 @@ from .listing import UNLISTED, Listing, Obstacle, SubmitterDirectory, SystemDire
 from .location import Location, locate
 from .outline import outline
 from .packed import Packed, give_back
-from .readers import code_images, structure, tree
+from .readers import code_images, structure, tree, tree_leaf, tree_workload
 from .readers.code_evidence import Captured, CodeEvidence, LeafCode, capture, read_leaf_code
 from .readers.common import unlisted
 from .readers.families import DEEP_FAMILIES, FAMILIES, Family
@@ -260,7 +260,7 @@ def check_system(address: Address, options: Options, system: SystemDirectory) ->
         places: list[FactModel] = []
         workloads: list[FactModel] = []
         for directory in system.workloads:
-            places.append(tree.workload_facts(root, directory, live=system.live))
+            places.append(tree_workload.workload_facts(root, directory, live=system.live))
             for leaf in directory.leaves:
                 part.leaves[leaf.path] = read_leaf_code(root, directory.family, leaf)
             workloads.extend(_workloads(root, [directory], api, part, options))
@@ -279,7 +279,7 @@ def check_lone(location: Location, options: Options) -> Part:
     with _faults_kept(part, clean(path), options), open_root(location.root) as root:
         if location.kind == "workload":
             directory = lone_workload(root, path, location.family)
-            shape = tree.workload_facts(root, directory)
+            shape = tree_workload.workload_facts(root, directory)
             for workload in _workloads(root, [directory], NO_DESCRIPTION, part, options):
                 part.unlisted = _unlisted(root)
                 part.remarks.append(f"{clean(path)}: only this workload directory was looked at, not its system")
@@ -293,7 +293,7 @@ def check_lone(location: Location, options: Options) -> Part:
             part.remarks.append(f"{clean(path)}: results of this family are not judged yet")
             part.unjudged.append(clean(path))
             return part
-        shape_of_leaf = tree.leaf_facts(root, leaf, family)
+        shape_of_leaf = tree_leaf.leaf_facts(root, leaf, family)
         run = options.families[family].read_leaf(root, leaf, described)
         part.unlisted = _unlisted(root)
         if run is not None:
@@ -322,7 +322,7 @@ def _leaf_in_tree(root: Root, path: str) -> tuple[Leaf, str, Found[str]]:
     parts = path.split("/")
     if len(parts) == 1:
         family = family_of_files(leaf.files)
-        return replace(leaf, command=tree.recorded_command(root, leaf, family)), family, NO_DESCRIPTION
+        return replace(leaf, command=tree_leaf.recorded_command(root, leaf, family)), family, NO_DESCRIPTION
     division, submitter, _, system = parts[0].lower(), *parts[1:4]
     family, below = parts[4], parts[5:-1]
     command = below.pop() if layout.COMMAND in layout.FAMILY_LEVELS[family] else layout.RUN
