@@ -117,3 +117,11 @@ def in_listed(root: Root, leaf: Leaf, name: str, document: Document) -> Document
 def unlisted(path: str, problem: str) -> Absence:
     """Why nothing is known of what lies in a directory that could not be listed; TREE-01 owns it."""
     return Absence(f"{UNLISTED}:{clean(path)}", Reason.UNREADABLE, clean(path), detail=problem)
+
+
+def positive(document: Document, pointer: str) -> Found[int]:
+    """A number of hosts."""
+    found = document.int(pointer)
+    if isinstance(found, Reading) and found.value <= 0:
+        return document.invalid(pointer, f"{found.value} is not a number of hosts")
+    return found

@@ -18,9 +18,9 @@ from rules.facts import Absence, Reason, Source
 from rules.facts.kv_cache import EnvironmentVariable, Feature, KvCacheOption, KvCacheRun, OptionRanks
 
 from ..leaf import Leaf
-from .checkpointing import division_of, recorded_division
 from .checkpointing_files import as_words
 from .common import leaf_files, mapped, recorded_verdict, stated_path
+from .division import division_of, recorded_division
 from .kv_cache_clients import CACHE_BASE, ClientFacts
 from .kv_cache_commands import Command, environment
 from .kv_cache_files import MAX_RANKS, MAX_TRIALS, RunFiles

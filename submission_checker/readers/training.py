@@ -27,9 +27,9 @@ from rules.facts.training import Bandwidth, TrainingDatagen, TrainingDatasize, T
 
 from ..leaf import Leaf
 from ..listing import WorkloadDirectory
-from .checkpointing import division_of, recorded_division
 from .collected import extremes, ratio
 from .common import leaf_files, mapped, put, stated_path
+from .division import division_of, recorded_division
 from .training_files import DATAGEN, DATASIZE, TrainingDocuments
 from .training_run import (
     RunReader,
