@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from mlpstorage.results.roots.address import Address
 from mlpstorage.results.roots.index import DIRECTORY, FILE, LINK, BadContentError, IndexedRoot, Member
-from submission_checker import location, scan
+from submission_checker import location, scan, units
 
 BASE = "memory://"
 """How the tree that is checked is named: anything that no other kind of root takes."""
@@ -143,6 +143,6 @@ def opened(tree: Directory) -> AbstractContextManager[object]:
 
     stack = ExitStack()
     stack.enter_context(patch.object(location, "address_of", address_of))
-    for module in (location, scan):
+    for module in (location, scan, units):
         stack.enter_context(patch.object(module, "open_root", open_root))
     return stack

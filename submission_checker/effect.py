@@ -24,9 +24,10 @@ from rules.subjects import ancestors, walk
 
 from .exits import UsageError
 from .formats.shown import json_text
+from .judging import Options, Part, evaluate
 from .outputs import Sink
 from .report import Fault, rule_key
-from .scan import Options, Part, check, evaluate
+from .scan import check
 from .selection import split_list
 
 SCHEMA = "mlpstorage-effect/1"

@@ -12,8 +12,9 @@ from mlpstorage.results.files import Root
 from mlpstorage.results.roots.address import Address, UnusableRootError, address_of, open_root
 from mlpstorage.results.text import clean
 
-from .discovery import LEVELS, RESULTS, SYSTEMS, NothingToCheckError, looks_like_run
+from .discovery import NothingToCheckError, looks_like_run
 from .leaf import family_of_files
+from .listing import LEVELS, RESULTS, SYSTEMS
 
 _MAX_WRAPPED = 5
 """Directories around the tree in an archive, each the only one in its place."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 from mlpstorage.results import provenance
 from mlpstorage.results.layout import RESULTS_JSON
 
-from .discovery import SystemDirectory, WorkloadDirectory
 from .leaf import Leaf
+from .listing import SystemDirectory, WorkloadDirectory
 
 _ASKED_FOR = frozenset({provenance.FILE, RESULTS_JSON})
 """Names of files that those rules look for below systems."""

@@ -15,7 +15,7 @@ from mlpstorage.results.text import clean
 from rules import Finding, Outcome, Report, load_edition
 from rules.outcomes import WORST_FIRST, Tally
 
-from .discovery import RESULTS, SYSTEMS
+from .listing import RESULTS, SYSTEMS
 
 if TYPE_CHECKING:
     from .validation import Submission

@@ -1,115 +1,40 @@
-"""Checks a results tree system by system (the unit of parallel work): read into facts, evaluate, conclude."""
+"""Checks a results tree: hands out its systems, the units of parallel work, and brings together what they gave."""
 
 from __future__ import annotations
 
 import os
-import traceback
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import rules
 from mlpstorage.results import layout
-from mlpstorage.results.document import Found
 from mlpstorage.results.files import Root
 from mlpstorage.results.roots.address import Address, UnusableRootError, open_root
 from mlpstorage.results.text import clean
-from rules import Finding, Severity
-from rules.evaluate import NOT_GIVEN, SUBMISSION
-from rules.facts import FactModel
-from rules.facts.base import Absence, Reason
-from rules.facts.code import CodeLeaf
-from rules.outcomes import Tally, add_tally
+from rules import Finding
+from rules.outcomes import add_tally
 
-from .discovery import (
-    UNLISTED,
-    Listing,
-    NothingToCheckError,
-    Obstacle,
-    SubmitterDirectory,
-    SystemDirectory,
-    WorkloadDirectory,
-    description_path,
-    lone_leaf,
-    lone_workload,
-    looks_like_run,
-    walk,
-)
+from .discovery import NothingToCheckError, walk
 from .executors import Executor, Look, Processes, WorkerLostError
-from .leaf import Leaf, family_of_files
+from .judging import Options, Part, faults_kept
+from .listing import Listing, SystemDirectory
 from .location import Location, locate
 from .outline import outline
 from .packed import Packed, give_back
-from .readers import code_images, structure, tree
-from .readers.code_evidence import Captured, CodeEvidence, LeafCode, capture, read_leaf_code
-from .readers.common import unlisted
-from .readers.families import DEEP_FAMILIES, FAMILIES, Family
-from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
+from .readers import code_images
+from .readers.code_evidence import CodeEvidence, capture
 from .report import (
     SUBMISSION_DEPTH,
     CheckReport,
     Fault,
-    OpenRules,
-    Place,
-    Resting,
-    States,
     add_states,
-    note_outcomes,
-    place_of,
-    shown_place,
 )
 from .selection import Selection
+from .units import check_lone, check_system, check_tree
 
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What to check and by which rules. ``debug``: faults carry their traceback."""
-
-    edition: str = field(default_factory=lambda: rules.DEFAULT_EDITION)
-    submitters: tuple[str, ...] = ()
-    debug: bool = False
-    source_repo: str = ""
-    """A clone of the tool's repository to compare code images with; empty: none."""
-    deep: bool = False
-    """Whether to recompute what takes the files of every rank."""
-    keep_undecided: bool = False
-    """Whether to keep every clause that could not be decided: what a comparison with an earlier report asks for."""
-    judge: Callable[[Part, Sequence[FactModel], str], None] | None = None
-    """What to do with the facts of subjects that belong together, and their division, in place of judging them."""
-
-    @property
-    def families(self) -> Mapping[str, Family]:
-        """How the results of each family are read."""
-        return DEEP_FAMILIES if self.deep else FAMILIES
-
-
-@dataclass(slots=True)
-class Part:
-    """What the check of one system (or lone directory) gave. Small, for it travels between processes."""
-
-    findings: list[Finding] = field(default_factory=list)
-    tally: Tally = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
-    runs: int = 0
-    states: States = field(default_factory=dict)
-    open_rules: OpenRules = field(default_factory=dict)
-    resting: Resting = field(default_factory=dict)
-    """Whose results an error in a pool of code images concerns."""
-    unjudged: list[str] = field(default_factory=list)
-    """Directories of results that no rules are there for yet."""
-    unlisted: tuple[Obstacle, ...] = ()
-    """Directories inside leaves that could not be listed when these were read."""
-    unseen: list[str] = field(default_factory=list)
-    """Workload directories that were not judged, for something in them could not be listed."""
-    undecided: set[tuple[str, str, str]] = field(default_factory=set)
-    """Rule, clause and subject's path of what could not be decided, where these are kept."""
-    leaves: dict[str, LeafCode] = field(default_factory=dict)
-    """What the leaves say of their code, by path; for the rules on the tree and on submissions."""
-    images: dict[str, Captured] = field(default_factory=dict)
-    """Code images that were hashed, by path."""
+__all__ = ["Options", "check", "select"]
 
 
 def check(
@@ -210,7 +135,7 @@ def _check_task(address: Address, options: Options, task: _Task) -> Part:
     if task.system is not None:
         return check_system(address, options, task.system.value())
     part = Part()
-    with _faults_kept(part, clean(task.path), options), open_root(address) as root:
+    with faults_kept(part, clean(task.path), options), open_root(address) as root:
         part.images[task.path] = capture(root, task.path)
     return part
 
@@ -226,215 +151,6 @@ def _with_tree(parts: Iterator[Part], address: Address, options: Options, listin
     for each in packed:
         evidence.add(*each.value())
     yield check_tree(address, options, listing.value(), evidence)
-
-
-def check_tree(address: Address, options: Options, listing: Listing, evidence: CodeEvidence) -> Part:
-    """Read and judge what lies above the systems: the whole tree, and each submitter."""
-    part = Part()
-    with open_root(address) as root:
-        for read in structure.TREE:
-            with _faults_kept(part, ".", options):
-                _judge(part, [read(root, listing, evidence)], layout.DIVISIONS[0], options)
-        # The rules on the whole tree are the same in both divisions; a finding has that of its place, if any.
-        part.findings = [replace(f, division=place_of(f.path).division.lower()) for f in part.findings]
-        told = {unlisted(o.path, o.detail).cause for o in listing.obstacles if o.kind == UNLISTED}
-        blocked = {f.path for f in part.findings if f.severity is Severity.ERROR}
-        for submitter in listing.submitters:
-            with _faults_kept(part, clean(submitter.path), options):
-                facts = [read_submitter(root, listing, submitter, evidence) for read_submitter in structure.SUBMITTER]
-                _note_resting(part.resting, blocked, submitter, facts)
-                _judge(part, facts, submitter.division, options, told)
-    return part
-
-
-def _note_resting(
-    resting: Resting, blocked: Collection[str], submitter: SubmitterDirectory, subjects: Iterable[FactModel]
-) -> None:
-    """Note which of the code that has errors is this submitter's own, and which its leaves point to."""
-    name, own = clean(submitter.name), place_of(clean(submitter.path))
-    for path in blocked:
-        if path == name or shown_place(path) == Place(submitter=name):
-            resting.setdefault(path, set()).add(own)
-    leaves = (leaf for facts in subjects for leaf in facts.below if isinstance(leaf, CodeLeaf)) if blocked else ()
-    for leaf in leaves:
-        image = "" if isinstance(leaf.image_path, Absence) else leaf.image_path
-        for path in (image, image.rpartition("/")[0]):
-            if path in blocked:
-                resting.setdefault(path, set()).add(place_of(leaf.path))
-
-
-def check_system(address: Address, options: Options, system: SystemDirectory) -> Part:
-    """Read and judge one system: its place in the tree, and what was measured on it."""
-    part = Part()
-    with _faults_kept(part, clean(system.path), options), open_root(address) as root:
-        description = read_description(root, system.description) if system.described else None
-        api = NO_DESCRIPTION if description is None else described_api(description)
-        places: list[FactModel] = []
-        workloads: list[FactModel] = []
-        for directory in system.workloads:
-            places.append(tree.workload_facts(root, directory, live=system.live))
-            for leaf in directory.leaves:
-                part.leaves[leaf.path] = read_leaf_code(root, directory.family, leaf)
-            workloads.extend(_workloads(root, [directory], api, part, options))
-            root.kept.clear()
-        part.unlisted = _unlisted(root, {obstacle.path for obstacle in system.obstacles})
-        system = replace(system, obstacles=(*system.obstacles, *part.unlisted))
-        facts: list[FactModel] = [tree.system_facts(system, places), *(read(root, system) for read in structure.SYSTEM)]
-        facts += workloads if description is None else [system_facts(description, tuple(workloads))]
-        _judge(part, facts, system.division, options)
-    return part
-
-
-def check_lone(location: Location, options: Options) -> Part:
-    """Read and judge one leaf, or a workload directory outside any tree."""
-    part, path = Part(), "/".join(location.scope)
-    with _faults_kept(part, clean(path), options), open_root(location.root) as root:
-        if location.kind == "workload":
-            directory = lone_workload(root, path, location.family)
-            shape = tree.workload_facts(root, directory)
-            for workload in _workloads(root, [directory], NO_DESCRIPTION, part, options):
-                part.unlisted = _unlisted(root)
-                part.remarks.append(f"{clean(path)}: only this workload directory was looked at, not its system")
-                _judge(part, [shape, workload], _division(workload), options)
-            return part
-        leaf, family, described = _leaf_in_tree(root, path)
-        if leaf.stub or (layout.leaf_time(leaf.name) is None and not looks_like_run(leaf.files)):
-            part.remarks.append(f"{clean(path)}: neither {layout.SUMMARY} nor metadata is in it")
-            return part
-        if family not in options.families:
-            part.remarks.append(f"{clean(path)}: results of this family are not judged yet")
-            part.unjudged.append(clean(path))
-            return part
-        shape_of_leaf = tree.leaf_facts(root, leaf, family)
-        run = options.families[family].read_leaf(root, leaf, described)
-        part.unlisted = _unlisted(root)
-        if run is not None:
-            part.runs = 1
-            part.remarks.extend(_left(options.families[family], run.path, [run]))
-            part.remarks.append(f"{clean(path)}: only this leaf was looked at, not its workload and its system")
-            _judge(part, [shape_of_leaf, run], _division(run), options)
-    return part
-
-
-def _unlisted(root: Root, known: Collection[str] = ()) -> tuple[Obstacle, ...]:
-    """Directories inside leaves that a reader could not list, without those that the walk went into."""
-    found = sorted((path, why) for path, why in root.unlisted.items() if path not in known)
-    return tuple(Obstacle(path, UNLISTED, detail=why, in_leaf=True) for path, why in found)
-
-
-def _division(facts: FactModel) -> str:
-    """The division to judge in: the one that is claimed, else the stricter one."""
-    known = [division for division in layout.DIVISIONS if division == getattr(facts, "division", None)]
-    return known[0] if known else layout.DIVISIONS[0]
-
-
-def _leaf_in_tree(root: Root, path: str) -> tuple[Leaf, str, Found[str]]:
-    """A leaf by its path, with its family; its place and description where the path has the shape of a tree's."""
-    leaf = lone_leaf(root, path)
-    parts = path.split("/")
-    if len(parts) == 1:
-        family = family_of_files(leaf.files)
-        return replace(leaf, command=tree.recorded_command(root, leaf, family)), family, NO_DESCRIPTION
-    division, submitter, _, system = parts[0].lower(), *parts[1:4]
-    family, below = parts[4], parts[5:-1]
-    command = below.pop() if layout.COMMAND in layout.FAMILY_LEVELS[family] else layout.RUN
-    command = command.lower() if command.lower() in layout.COMMANDS else command
-    system_path = "/".join(parts[:4])
-    leaf = replace(leaf, division=division, system_path=system_path, workload=below[-1], command=command)
-    description = read_description(root, description_path(root, parts[0], submitter, system))
-    return leaf, family, described_api(description)
-
-
-def _workloads(
-    root: Root, directories: Iterable[WorkloadDirectory], api: Found[str], part: Part, options: Options
-) -> Iterator[FactModel]:
-    for directory in directories:
-        if directory.unlisted:
-            part.remarks.append(
-                f"{clean(directory.path)}: not judged as a whole, for {clean(directory.lost)} cannot be listed"
-            )
-            part.unseen.append(clean(directory.path))
-            continue
-        if directory.family not in options.families:
-            part.remarks.append(f"{clean(directory.path)}: results of this family are not judged yet")
-            part.unjudged.append(clean(directory.path))
-            continue
-        family = options.families[directory.family]
-        workload, remarks = family.read_workload(root, directory, api)
-        part.remarks.extend(remarks)
-        if workload is not None:
-            part.runs += len(workload.below)
-            part.remarks.extend(_left(family, workload.path, workload.below))
-            yield workload
-
-
-def _left(family: Family, path: str, subjects: Iterable[FactModel]) -> Iterator[str]:
-    """Remarks on what the way of reading leaves undecided of these subjects."""
-    for subject in sorted({facts.subject for facts in subjects}):
-        if subject in family.left:
-            yield f"{path}: {family.left[subject]}"
-
-
-def _judge(
-    part: Part, subjects: Iterable[FactModel], division: str, options: Options, told: Collection[str] = ()
-) -> None:
-    """Judge subjects that may explain each other's open questions; ``told`` are causes that another finding names."""
-    if options.judge is not None:
-        options.judge(part, tuple(subjects), division)
-        return
-    evaluations = []
-    for facts in subjects:
-        whole = rules.load_edition(options.edition).evaluate(facts, division=division, stage=SUBMISSION)
-        if options.keep_undecided:
-            part.undecided.update((q.rule, q.clause, q.path) for q in whole.open_questions)
-        evaluation = _asked(whole)
-        new = tuple(question for question in evaluation.open_questions if question.absence.cause not in told)
-        evaluations.append(replace(evaluation, open_questions=new))
-        note_outcomes(part.states, evaluation.outcomes)
-        for question in evaluation.open_questions:
-            if question.severity is Severity.ERROR and not _expected(question.absence):
-                part.open_rules.setdefault(place_of(question.path), set()).add(question.rule)
-        part.faults.extend(Fault(facts.path, clean(fault, 500)) for fault in evaluation.faults)
-    concluded = rules.conclude(evaluations)
-    part.findings.extend(concluded.findings)
-    add_tally(part.tally, concluded.tally)
-
-
-def _expected(absence: Absence) -> bool:
-    """Whether a value lacks in a sound submission, too.
-
-    A round prunes logs and the files of ranks, and an old tool could not record everything. What a run was is stated
-    by its metadata and its summary: a placeholder in their place is no pruning but the end of every judgement.
-    """
-    if absence.reason is Reason.PLACEHOLDER:
-        name = absence.path.rpartition("/")[2]
-        return not (name == "summary.json" or name.endswith("metadata.json"))
-    return absence.reason in (Reason.NOT_RECORDED, Reason.NOT_APPLICABLE)
-
-
-def evaluate(edition: rules.Edition, facts: FactModel, division: str) -> rules.Evaluation:
-    """Judge a subject, as a check does."""
-    return _asked(edition.evaluate(facts, division=division, stage=SUBMISSION))
-
-
-def _asked(evaluation: rules.Evaluation) -> rules.Evaluation:
-    """What lies above a lone directory was not asked for and is no open question; a remark says so."""
-    asked = tuple(question for question in evaluation.open_questions if question.absence.cause != NOT_GIVEN)
-    return replace(evaluation, open_questions=asked)
-
-
-@contextmanager
-def _faults_kept(part: Part, path: str, options: Options) -> Iterator[None]:
-    """Turns a defect met while one part is checked into that part's fault: the other parts are still checked."""
-    try:
-        yield
-    except UnusableRootError:
-        raise
-    except Exception as error:
-        message = f"{type(error).__name__}: {clean(str(error), 500)}"
-        if options.debug:
-            message += "\n" + "".join(traceback.format_exception(error))
-        part.faults.append(Fault(path, message))
 
 
 def _lost_told(results: Iterator[Part]) -> Iterator[Part]:

@@ -2,39 +2,27 @@
 
 A getter gives a :class:`Reading` (value and source) or the :class:`~rules.facts.Absence` that says why there is none.
 Where a value can stand at several places, the getters take them all: the first that has one counts (:func:`first_of`).
-What counts as a value of a type is the same for every file (see :func:`as_int` and its siblings).
+What counts as a value of a type is the same for every file (``convert.py``).
 """
 
 from __future__ import annotations
 
-import json
-import math
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import lru_cache, partial
+from datetime import datetime
+from functools import partial
 from typing import Any, Generic, TypeVar
-
-from pydantic_core import from_json, to_json
 
 from rules.facts import Absence, Reason, Source
 
-from . import yaml_text
+from .convert import InvalidValueError, as_bool, as_float, as_int, as_list, as_mapping, as_text, as_time, as_utc_time
 from .files import LARGE_FILE_POINTER, MAX_JSON_BYTES, MAX_YAML_BYTES, Content, Root, State
+from .parsing import BadContentError, parse_json, parse_yaml, skim_json
 from .partial import Skimmer
 from .text import clean, shorten
 
 T = TypeVar("T")
 U = TypeVar("U")
-
-_KEPT_BYTES = 16 * 2**10
-"""Larger YAML files are not kept for the next one that is the same."""
-_BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
-_NUMBERED_QUOTE = b"\\u0022"
-_SMALLEST, _LARGEST = 1e-100, 1e100
-"""Sizes of numbers from a file: sums, ratios and products of them stay finite."""
-_DIGITS = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 @dataclass(slots=True)  # not frozen, nor is what follows: thousands are made, and a guard costs more than the rest
@@ -51,10 +39,6 @@ class Reading(Generic[T]):
 
 Found = Reading[T] | Absence
 """What a getter gives."""
-
-
-class InvalidValueError(ValueError):
-    """A value is not of the wanted type; the text says what was wanted."""
 
 
 @dataclass(slots=True)
@@ -193,122 +177,6 @@ def first_of(*found: Found[T]) -> Found[T]:
     return found[0]
 
 
-# Coercion: one table for all files.
-
-
-def as_int(value: Any) -> int:
-    """64, 64.0, "64" and " 64 " are 64; true, 64.5, texts, lists and what 64 bits cannot hold are refused."""
-    if type(value) is int and -(2**63) <= value < 2**63:  # as nearly all are
-        return value
-    digits = isinstance(value, str) and _DIGITS.fullmatch(value.strip()) is not None
-    if digits or (isinstance(value, float) and value.is_integer()):
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
-        raise InvalidValueError("an integer")
-    return value
-
-
-def as_float(value: Any) -> float:
-    """Numbers and texts of one; NaN, infinities, sizes that nobody measures, and truth values are refused."""
-    if type(value) is float and _SMALLEST <= value <= _LARGEST:  # as nearly all are
-        return value
-    if isinstance(value, str) and len(value) <= 40 and "_" not in value:
-        try:
-            value = float(value)
-        except ValueError:
-            raise InvalidValueError("a number") from None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidValueError("a number")
-    try:
-        number = float(value)
-    except OverflowError:
-        raise InvalidValueError("a finite number") from None
-    if not math.isfinite(number):
-        raise InvalidValueError("a finite number")
-    if number and not _SMALLEST <= abs(number) <= _LARGEST:
-        raise InvalidValueError(f"a number of a size that is measured, {_SMALLEST:g} to {_LARGEST:g}")
-    return number
-
-
-def as_bool(value: Any) -> bool:
-    """true, "true", "True" and their opposites; numbers and "yes" are refused."""
-    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
-        return value.strip().lower() == "true"
-    if not isinstance(value, bool):
-        raise InvalidValueError("true or false")
-    return value
-
-
-def as_strict_bool(value: Any) -> bool:
-    """Only true and false themselves."""
-    if not isinstance(value, bool):
-        raise InvalidValueError("true or false")
-    return value
-
-
-def as_text(value: Any) -> str:
-    """A text without blanks around it, control characters replaced; numbers are refused."""
-    if not isinstance(value, str):
-        raise InvalidValueError("text")
-    return clean(value.strip())
-
-
-def as_choice(*choices: str) -> Callable[[Any], str]:
-    """A converter to one of these lower-case words, whatever the case in the file."""
-
-    def convert(value: Any) -> str:
-        text = as_text(value).lower()
-        if text not in choices:
-            raise InvalidValueError(" or ".join(choices))
-        return text
-
-    return convert
-
-
-def as_mapping(value: Any) -> dict[str, Any]:
-    """An object."""
-    if not isinstance(value, dict):
-        raise InvalidValueError("an object")
-    return value
-
-
-def as_list(value: Any) -> list[Any]:
-    """A list, or the empty text."""
-    if value == "":
-        return []
-    if not isinstance(value, list):
-        raise InvalidValueError("a list")
-    return value
-
-
-def as_time(value: Any) -> datetime:
-    """A time with a zone or without."""
-    try:
-        time = datetime.fromisoformat(value.strip()) if isinstance(value, str) else None
-    except ValueError:
-        time = None
-    if time is None or not 1970 <= time.year < 2200:  # keeps all arithmetic inside datetime's range
-        raise InvalidValueError("an ISO 8601 time")
-    return time
-
-
-def as_local_time(value: Any) -> datetime:
-    """A naive time. A zone that is written out is dropped: it is the leaf's, and so are all its other times."""
-    time = as_time(value)
-    return time if time.tzinfo is None else time.replace(tzinfo=None)
-
-
-def as_utc_time(value: Any) -> datetime:
-    """A time with a zone as naive UTC."""
-    time = as_time(value)
-    if time.tzinfo is None:
-        raise InvalidValueError("a time with a zone (Z)")
-    return time.astimezone(UTC).replace(tzinfo=None)
-
-
-# Parsing.
-
-
 def read_json(
     root: Root, path: str, *, placeholder: str = "", skimmer: Skimmer | None = None, keep: bool = False
 ) -> Document:
@@ -318,7 +186,7 @@ def read_json(
     read, instead of all. ``keep``: the next reader of the file gets this document, so that it is parsed once.
     """
     kept: Document | None = root.kept.pop(path, None)
-    parse = _parse_json if skimmer is None else partial(_skim_json, skimmer)
+    parse = parse_json if skimmer is None else partial(skim_json, skimmer)
     document = kept or _document(root.read(path, MAX_JSON_BYTES), path, placeholder, parse)
     if keep:
         root.kept[path] = document
@@ -327,15 +195,7 @@ def read_json(
 
 def read_yaml(root: Root, path: str, *, placeholder: str = "") -> Document:
     """A YAML file whose top level is a mapping; a list is wrapped as ``{"": list}``. Never raises for bad content."""
-    return _document(root.read(path, MAX_YAML_BYTES), path, placeholder, _parse_yaml)
-
-
-class _BadContentError(Exception):
-    """The content is not usable: state and reason."""
-
-    def __init__(self, detail: str, state: State = "damaged") -> None:
-        super().__init__(detail)
-        self.state: State = state
+    return _document(root.read(path, MAX_YAML_BYTES), path, placeholder, parse_yaml)
 
 
 def _document(content: Content, path: str, placeholder: str, parse: Callable[[bytes], dict[str, Any]]) -> Document:
@@ -346,79 +206,5 @@ def _document(content: Content, path: str, placeholder: str, parse: Callable[[by
         return Document(shown, content.state, cause, content.detail)
     try:
         return Document(shown, "ok", cause, data=parse(content.data))
-    except _BadContentError as problem:
+    except BadContentError as problem:
         return Document(shown, problem.state, cause, str(problem))
-
-
-def _skim_json(skimmer: Skimmer, data: bytes) -> dict[str, Any]:
-    _check_encoding(data)
-    value = skimmer.read(data)
-    return _parse_json(data) if value is None else value
-
-
-def _parse_json(data: bytes) -> dict[str, Any]:
-    _check_encoding(data)
-    try:
-        value = from_json(data)
-    except ValueError as error:
-        if "recursion limit" in str(error):
-            raise _BadContentError("it is nested too deeply", "refused") from None
-        raise _BadContentError(f"it is not JSON: {clean(str(error), 200)}") from None
-    except RecursionError:
-        raise _BadContentError("it is nested too deeply", "refused") from None
-    if not isinstance(value, dict):
-        raise _BadContentError(f"its top level is {_name(value)}, not an object")
-    if not _keys_are_unique(data, value):
-        _refuse_duplicates(data)
-    return value
-
-
-def _keys_are_unique(data: bytes, value: dict[str, Any]) -> bool:
-    """Whether it is certain, at the cost of a fraction of the parse, that no key was overwritten by a second one.
-
-    What was parsed, written again, has all quotation marks of the text but those of keys that were dropped: marks
-    inside of texts are escaped in both. Only one written by its number is no mark in the text and would hide a loss.
-    """
-    return _NUMBERED_QUOTE not in data and data.count(b'"') == to_json(value).count(b'"')
-
-
-def _check_encoding(data: bytes) -> None:
-    if data.startswith(_BYTE_ORDER_MARKS):
-        raise _BadContentError("it starts with a byte order mark; plain UTF-8 is wanted")
-    if b"\0" in data[:64]:
-        raise _BadContentError("it is binary, or UTF-16; plain UTF-8 is wanted")
-
-
-def _refuse_duplicates(data: bytes) -> None:
-    def unique(pairs: list[tuple[str, Any]]) -> None:
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise _BadContentError(f"the key {shorten(key)} stands in it twice")
-            seen.add(key)
-
-    json.loads(data, object_pairs_hook=unique)
-
-
-def _name(value: Any) -> str:
-    return {list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(type(value), "a number")
-
-
-def _parse_yaml(data: bytes) -> dict[str, Any]:
-    """As parsed before, if the same bytes were: runs of one workload have one configuration. Nobody changes it."""
-    return _parsed_yaml(data) if len(data) <= _KEPT_BYTES else _parsed_yaml.__wrapped__(data)
-
-
-@lru_cache(64)
-def _parsed_yaml(data: bytes) -> dict[str, Any]:
-    _check_encoding(data)
-    try:
-        value = yaml_text.parse(data)
-    except yaml_text.UnusableYamlError as problem:
-        state: State = "refused" if isinstance(problem, yaml_text.RefusedYamlError) else "damaged"
-        raise _BadContentError(str(problem), state) from None
-    if isinstance(value, list):
-        return {"": value}
-    if not isinstance(value, dict):
-        raise _BadContentError(f"its top level is {_name(value)}, not a mapping")
-    return value

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from mlpstorage.results.document import Document, Found, InvalidValueError, Reading
+from mlpstorage.results.convert import InvalidValueError
+from mlpstorage.results.document import Document, Found, Reading
 from mlpstorage.results.files import Content
 from mlpstorage.results.text import shorten
 from rules.facts import Absence, Reason

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mlpstorage.results.document import Found, InvalidValueError, Reading, as_float, as_int, as_strict_bool, as_text
+from mlpstorage.results.convert import InvalidValueError, as_float, as_int, as_strict_bool, as_text
+from mlpstorage.results.document import Found, Reading
 from rules.derived import systems as derived
 from rules.derived.variables import storage_variables
 from rules.facts import Absence, FactModel, FactSheet, Reason, Source

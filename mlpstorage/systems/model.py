@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, WithJsonSchema
 
-from mlpstorage.results.document import as_int
+from mlpstorage.results.convert import as_int
 
 ROOT = "system_under_test"
 

@@ -10,8 +10,9 @@ from statistics import fmean
 from typing import Any
 
 from mlpstorage.results import layout
+from mlpstorage.results.convert import as_float
 from mlpstorage.results.credentials import shown
-from mlpstorage.results.document import Document, Found, Reading, as_float, first_of, read_json, read_yaml
+from mlpstorage.results.document import Document, Found, Reading, first_of, read_json, read_yaml
 from mlpstorage.results.files import Root
 from mlpstorage.results.roots.address import UnusableRootError, address_of, open_root
 from mlpstorage.results.text import clean

@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from mlpstorage.results import dlio
-from mlpstorage.results.credentials import Curtain
-from mlpstorage.results.document import (
-    Document,
-    Found,
-    InvalidValueError,
-    Reading,
-    as_float,
-    as_int,
-    first_of,
-)
+from mlpstorage.results.convert import InvalidValueError, as_int
+from mlpstorage.results.document import Found, Reading, first_of
 from mlpstorage.results.files import Root
-from mlpstorage.results.layout import DIVISIONS, STDOUT_LOG
-from mlpstorage.results.text import clean, clean_all
+from mlpstorage.results.layout import STDOUT_LOG
+from mlpstorage.results.text import clean
 from rules.derived import checkpointing as derived
 from rules.derived.locations import normal_path
 from rules.derived.workload import Invocation, derive_workload
 from rules.facts import Absence, FactSheet, Reason, Source
-from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload, Division, StatedArgument, StatedParameter
-from rules.remembered import remembered
+from rules.facts.checkpointing import CheckpointingRun, CheckpointingWorkload
 
-from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
+from ..listing import WorkloadDirectory
 from .checkpointing_files import LeafDocuments
+from .checkpointing_memory import client_memory, collected_memory, host_memory, summed_memory
+from .checkpointing_parameters import ParameterReader
 from .checkpointing_times import read_times
 from .collected import host_values, ratio
-from .common import NOT_STATED, as_api, leaf_files, mapped, put, put_location, recorded_verdict, stated_path
+from .common import as_api, leaf_files, mapped, positive, put, put_location, recorded_verdict, stated_path
+from .division import division_of, recorded_division
 from .placement import hosts_of, min_ranks_per_host
 from .run_environment import put_environment
 from .separation import separation, sidecar_problem
 
-MAX_PARAMETERS = 2000
-"""Keys of a DLIO workload; real ones have about thirty."""
 DEFAULT_STORAGE = "local_fs"
 """DLIO's own, where a configuration names no storage type."""
 NOT_A_RUN = "datasize"
@@ -85,7 +77,6 @@ class _LeafReader:
         self.summary = files.summary
         self.config = files.config
         self.described_api = described_api
-        self._curtain = Curtain()
         self.sheet = FactSheet()
         self.path = files.path
         # What DLIO received; where that file cannot be used, what the tool meant to pass.
@@ -290,17 +281,23 @@ class _LeafReader:
     def _num_hosts(self, hosts: Found[list[tuple[str, int | None]]]) -> Found[int]:
         """Hosts of the arguments; a lone loopback address is the default and yields to what the collector saw."""
         named = hosts.map(len) if isinstance(hosts, Reading) else hosts
-        collected = _positive(self.metadata, "/system_info/num_hosts")
+        collected = positive(self.metadata, "/system_info/num_hosts")
         if isinstance(hosts, Reading) and all(_is_loopback(name) for name, _ in hosts.value):
             return first_of(collected, Reading(1, hosts.source))
-        return first_of(named, collected, _positive(self.summary, "/num_hosts"))
+        return first_of(named, collected, positive(self.summary, "/num_hosts"))
 
     def _results(self) -> None:
         self._put("num_accelerators", self.summary.int("/num_accelerators"))
         self._put("checkpoint_size_gib", self.summary.float("/metric/checkpoint_size_GB"))
-        self._put("client_memory_gib", self._client_memory())
-        self._put("host_memory_gib", self._host_memory())
-        self._measured_memory()
+        hosts = self._value("num_hosts")
+        self._put("client_memory_gib", client_memory(self.metadata, self.summary, hosts))
+        self._put("host_memory_gib", host_memory(self.metadata, self.summary, hosts))
+        spread = ratio(self.metadata, 0)
+        collected = None if isinstance(spread, Absence) else collected_memory(self.metadata, self.summary, hosts)
+        detail = "the tool collected no memory of each of the hosts that the benchmark saw"
+        self._put("summary_memory_gib", summed_memory(self.summary))
+        self._put("collected_memory_gib", collected or self._not_recorded("system_info", detail))
+        self._put("memory_ratio", spread)
         self._put("checkpoints_written", self._executed("save"))
         self._put("checkpoints_read", self._executed("load"))
 
@@ -309,68 +306,6 @@ class _LeafReader:
         if isinstance(steps, Absence):
             return steps
         return Reading(sum(1 for step in steps if step.complete), self.files.stats.source())
-
-    def _client_memory(self) -> Found[float]:
-        """The smallest client: as collected, else the summary's sum over all hosts, else as claimed."""
-        expected = self._value("num_hosts")
-        hosts = self.metadata.list("/system_info/hosts")
-        if isinstance(hosts, Reading):
-            totals = [_memory_total(host) for host in hosts.value]
-            complete = len(totals) == expected or len(totals) == self.metadata.data["system_info"].get("num_hosts")
-            known = [total for total in totals if total is not None]
-            if known and complete and len(known) == len(totals):
-                return Reading(min(known) / derived.GIB, hosts.source)
-        least = self.metadata.float("/system_info/min_memory_bytes")
-        if isinstance(least, Reading) and least.value > 0:
-            return least.map(lambda value: value / derived.GIB)
-        summed = self._summed_memory()
-        if isinstance(summed, Reading):
-            count = len(self.summary.data["host_memory_GB"]) if isinstance(expected, Absence) else expected
-            if count > 0:
-                return Reading(summed.value / count, summed.source)
-        claimed = self.metadata.float("/args/client_host_memory_in_gb")
-        if isinstance(claimed, Reading) and claimed.value <= 0:
-            return self.metadata.invalid("/args/client_host_memory_in_gb", f"{claimed.value} is not a memory size")
-        return claimed if isinstance(claimed, Reading) else self.metadata.key_absent("/system_info/hosts")
-
-    def _host_memory(self) -> Found[float]:
-        """The mean client: as collected, else from the summary, where only the sum over all hosts is right."""
-        total = self.metadata.float("/system_info/total_memory_bytes")
-        collected = _positive(self.metadata, "/system_info/num_hosts")
-        if isinstance(total, Reading) and isinstance(collected, Reading) and total.value > 0:
-            return Reading(total.value / collected.value / derived.GIB, total.source)
-        summed, hosts = self._summed_memory(), self._value("num_hosts")
-        if isinstance(summed, Absence) or isinstance(hosts, Absence):
-            return summed if isinstance(summed, Absence) else hosts
-        return Reading(summed.value / max(hosts, 1), summed.source)
-
-    def _summed_memory(self) -> Found[float]:
-        """GiB of all clients as the benchmark saw them; the entries stand at the wrong hosts when ranks share one."""
-        per_host = self.summary.list("/host_memory_GB")
-        if isinstance(per_host, Absence):
-            return per_host
-        try:
-            total = sum(as_float(item) for item in per_host.value)
-        except InvalidValueError:
-            total = 0.0
-        if total <= 0:
-            return self.summary.invalid("/host_memory_GB", "its sum is no memory size")
-        return Reading(total, per_host.source)
-
-    def _measured_memory(self) -> None:
-        """All clients' memory as measured twice; the second one only where both speak of the run's hosts."""
-        total = self.metadata.float("/system_info/total_memory_bytes")
-        counts = (self.metadata.int("/system_info/num_hosts"), self.summary.int("/num_hosts"))
-        spread, hosts = ratio(self.metadata, 0), self._value("num_hosts")
-        same = all(isinstance(count, Absence) or count.value == hosts for count in counts)
-        if isinstance(total, Absence) or isinstance(spread, Absence) or not same or total.value <= 0:
-            detail = "the tool collected no memory of each of the hosts that the benchmark saw"
-            collected: Found[float] = self._not_recorded("system_info", detail)
-        else:
-            collected = total.map(lambda memory: memory / derived.GIB)
-        self._put("summary_memory_gib", self._summed_memory())
-        self._put("collected_memory_gib", collected)
-        self._put("memory_ratio", spread)
 
     def _storage(self) -> None:
         """4.4.2: recorded evidence that checkpoints and results lie on different filesystems."""
@@ -387,7 +322,8 @@ class _LeafReader:
         self._put("sidecar_problem", sidecar_problem(sidecar, self.leaf.name, self._value("api"), own, whole=False))
 
     def _parameters(self) -> None:
-        flat = self._flat(self.effective, self.effective_at)
+        read = ParameterReader(self.files)
+        flat = read.flat(self.effective, self.effective_at)
         model = self._value("model")
         whole = model if isinstance(model, Absence) else derived.whole_checkpoint_gib(model)
         if whole is None:
@@ -404,77 +340,10 @@ class _LeafReader:
             self.sheet.put("parameters", parameters, flat.source)
             self.sheet.put("architecture", derived.compare_architecture(parameters, model), flat.source)
         if self.effective is not self.config:
-            flat = self._flat(self.config, "/workload")
-        self._put("stated_parameters", self._foreign or self._stated_parameters(flat))
-        self._put("stated_arguments", self._stated_arguments())
-
-    def _flat(self, document: Document, pointer: str) -> Found[dict[str, str]]:
-        tree = document.mapping(pointer)
-        if isinstance(tree, Absence):
-            return tree
-        flat = self._shown(derived.flatten(tree.value))
-        if len(flat) > MAX_PARAMETERS:
-            return document.invalid(pointer, f"it has {len(flat)} keys; at most {MAX_PARAMETERS} are read")
-        return Reading(flat, tree.source)
-
-    def _shown(self, flat: dict[str, str]) -> dict[str, str]:
-        return clean_all({name: self._curtain.shown(name, value) for name, value in flat.items()})
-
-    def _stated_parameters(self, flat: Found[dict[str, str]]) -> Found[list[StatedParameter]]:
-        overrides = self._shown(derived.flatten(self.files.stated_overrides))
-        command = self._shown(derived.flatten(self.files.command_overrides))
-        names = sorted({*overrides, *command})
-        if not names and not self.files.overrides.ok:
-            return self.files.overrides.absence()
-        if len(names) > MAX_PARAMETERS:
-            detail = f"it overrides {len(names)} keys; at most {MAX_PARAMETERS} are read"
-            return self.files.overrides.invalid("", detail)
-        if isinstance(flat, Absence):
-            return flat
-        stated = [
-            _stated(name, *(where.get(name, NOT_STATED) for where in (flat.value, overrides, command)))
-            for name in names
-        ]
-        return Reading(stated, self.files.overrides.source() if self.files.overrides.ok else self.metadata.source())
-
-    def _stated_arguments(self) -> Found[list[StatedArgument]]:
+            flat = read.flat(self.config, "/workload")
+        self._put("stated_parameters", self._foreign or read.stated(flat))
         model, processes = (_reading(self.sheet, name) for name in ("model", "num_processes"))
-        if isinstance(model, Absence) or isinstance(processes, Absence):
-            return model if isinstance(model, Absence) else processes
-        places = (self.files.override_words, self.files.command_words)
-        chosen = [clean(dlio.workload_choice(words) or NOT_STATED) for words in places]
-        started = dlio.mpi_processes(self.files.command_words)
-        asked = (str(processes.value), NOT_STATED, NOT_STATED if started is None else str(started))
-        rows = (("workload", model.value.replace("-", "_"), *chosen), ("num_processes", *asked))
-        stated = [StatedArgument(name=row[0], metadata=row[1], overrides=row[2], command=row[3]) for row in rows]
-        return Reading(stated, self.metadata.source())
-
-
-@remembered(1024)
-def _stated(name: str, config: str, overrides: str, command: str) -> StatedParameter:
-    """The same record for all the runs of a workload, which agree in nearly all keys."""
-    return StatedParameter(name=name, config=config, overrides=overrides, command=command)
-
-
-def division_of(leaf: Leaf, metadata: Document) -> Found[str]:
-    """The division that a leaf of any family lies in; outside any tree the one that it states."""
-    if leaf.division:
-        return Reading(leaf.division, Source(clean(leaf.path)))
-    recorded = recorded_division(metadata)
-    if isinstance(recorded, Reading) and recorded.value not in get_args(Division):
-        return metadata.invalid(recorded.source.pointer, f"{recorded.value!r} is not a division")
-    return recorded
-
-
-def recorded_division(metadata: Document) -> Found[str]:
-    """The division that the run was started for, lower case: ``args.mode``, or the older truth values."""
-    if not metadata.has("/args/mode"):
-        for name in DIVISIONS:
-            flag = metadata.bool(f"/args/{name}")
-            if isinstance(flag, Reading) and flag.value:
-                return Reading(name, flag.source)
-    found = metadata.text("/args/mode", "/mode")
-    return found.map(str.lower) if isinstance(found, Reading) else found
+        self._put("stated_arguments", read.arguments(model, processes))
 
 
 def _as_processes(value: Any) -> int:
@@ -484,23 +353,8 @@ def _as_processes(value: Any) -> int:
     return count
 
 
-def _positive(document: Document, pointer: str) -> Found[int]:
-    found = document.int(pointer)
-    if isinstance(found, Reading) and found.value <= 0:
-        return document.invalid(pointer, f"{found.value} is not a number of hosts")
-    return found
-
-
 def _is_loopback(host: str) -> bool:
     return host.startswith("127.") or host in ("localhost", "::1")
-
-
-def _memory_total(host: Any) -> float | None:
-    try:
-        total = as_float(host["memory"]["total"])
-    except (InvalidValueError, KeyError, TypeError):
-        return None
-    return total if total > 0 else None
 
 
 def _reading(sheet: FactSheet, name: str) -> Found[Any]:

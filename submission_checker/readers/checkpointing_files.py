@@ -9,15 +9,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 from mlpstorage.results import dlio, layout
-from mlpstorage.results.document import (
-    Document,
-    Found,
-    InvalidValueError,
-    Reading,
-    as_text,
-    as_time,
-    read_yaml,
-)
+from mlpstorage.results.convert import InvalidValueError, as_text, as_time
+from mlpstorage.results.document import Document, Found, Reading, read_yaml
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived.zones import Instant, Moment, instant

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from mlpstorage.results.document import Document, InvalidValueError, Reading, as_utc_time
+from mlpstorage.results.convert import InvalidValueError, as_utc_time
+from mlpstorage.results.document import Document, Reading
 from rules.derived.workload import RunTimes
 from rules.derived.zones import Instant, Moment, Zone, local
 from rules.facts import Absence

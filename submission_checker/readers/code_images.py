@@ -14,8 +14,8 @@ from rules.evaluate import NOT_GIVEN
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.code import CodeDirectory, CodeImage, CodePool, CodeTree, Unpooled
 
-from ..discovery import Entries, Listing, SubmitterDirectory
 from ..leaf import Leaf
+from ..listing import Entries, Listing, SubmitterDirectory
 from .code_evidence import Captured, CodeEvidence
 from .source_repo import SourceRepository
 

@@ -15,8 +15,8 @@ from mlpstorage.results.text import clean
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.code import CodeLeaf, CodeSubmission
 
-from ..discovery import RESULTS, Listing, SubmitterDirectory
 from ..leaf import Leaf
+from ..listing import RESULTS, Listing, SubmitterDirectory
 from .code_evidence import CodeEvidence, LeafCode, Pointer
 from .code_images import holders, leaves_of, pools, serving
 from .common import put, unlisted

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from mlpstorage.results.document import Document, Found, InvalidValueError, Reading, as_float
+from mlpstorage.results.convert import InvalidValueError, as_float
+from mlpstorage.results.document import Document, Found, Reading
 from mlpstorage.results.text import clean
 from rules.derived.checkpointing import canonical
 from rules.facts import Absence

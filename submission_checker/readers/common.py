@@ -6,15 +6,16 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
-from mlpstorage.results.document import Document, Found, Reading, as_choice
+from mlpstorage.results.convert import as_choice
+from mlpstorage.results.document import Document, Found, Reading
 from mlpstorage.results.files import LARGE_FILE_POINTER, Root
 from mlpstorage.results.text import clean
 from rules.derived.locations import location, uri_problem
 from rules.facts import Absence, FactSheet, Reason
 from rules.facts.files import LeafFile
 
-from ..discovery import UNLISTED
 from ..leaf import Leaf
+from ..listing import UNLISTED
 
 Role = Literal["summary", "metadata", "config", "other"]
 
@@ -116,3 +117,11 @@ def in_listed(root: Root, leaf: Leaf, name: str, document: Document) -> Document
 def unlisted(path: str, problem: str) -> Absence:
     """Why nothing is known of what lies in a directory that could not be listed; TREE-01 owns it."""
     return Absence(f"{UNLISTED}:{clean(path)}", Reason.UNREADABLE, clean(path), detail=problem)
+
+
+def positive(document: Document, pointer: str) -> Found[int]:
+    """A number of hosts."""
+    found = document.int(pointer)
+    if isinstance(found, Reading) and found.value <= 0:
+        return document.invalid(pointer, f"{found.value} is not a number of hosts")
+    return found

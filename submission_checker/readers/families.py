@@ -12,8 +12,8 @@ from mlpstorage.results.files import Root
 from rules.facts import FactModel
 from rules.facts.training import TrainingRun
 
-from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
+from ..listing import WorkloadDirectory
 from . import checkpointing, kv_cache, training, training_run, vector_database
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Literal
 
 from mlpstorage.results import layout
-from mlpstorage.results.document import Found, as_choice, read_yaml
+from mlpstorage.results.convert import as_choice
+from mlpstorage.results.document import Found, read_yaml
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.kv_cache import KvCacheRun, KvCacheWorkload, PlacedDirectory
 from rules.tables import reference_rows
 
-from ..discovery import WorkloadDirectory, description_path
+from ..discovery import description_path
+from ..listing import WorkloadDirectory
 from .common import put
 from .kv_cache_run import read_run
 

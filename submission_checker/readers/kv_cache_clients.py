@@ -5,7 +5,8 @@ from __future__ import annotations
 import posixpath
 from typing import Any
 
-from mlpstorage.results.document import Found, InvalidValueError, Reading, as_text
+from mlpstorage.results.convert import InvalidValueError, as_text
+from mlpstorage.results.document import Found, Reading
 from mlpstorage.results.text import clean
 from rules.derived import kv_cache as derived
 from rules.derived.checkpointing import parse_hosts

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from mlpstorage.results import dlio
-from mlpstorage.results.document import InvalidValueError
+from mlpstorage.results.convert import InvalidValueError
 from mlpstorage.results.text import clean
 from rules.derived.checkpointing import parse_hosts
 from rules.derived.locations import normal_path

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 from mlpstorage.results import layout
-from mlpstorage.results.document import Document, Found, Reading, as_int
+from mlpstorage.results.convert import as_int
+from mlpstorage.results.document import Document, Found, Reading
 from mlpstorage.results.files import MAX_LOG_BYTES, Root
 from mlpstorage.results.text import clean
 from rules.derived.kv_cache import outvoted

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mlpstorage.results.document import Found, InvalidValueError, Reading, as_float
+from mlpstorage.results.convert import InvalidValueError, as_float
+from mlpstorage.results.document import Found, Reading
 from mlpstorage.results.text import clean
 from rules.derived import kv_cache as derived
 from rules.facts import Absence, Reason, Source

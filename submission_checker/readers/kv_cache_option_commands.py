@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
+from mlpstorage.results.convert import InvalidValueError, as_float, as_int
 from mlpstorage.results.credentials import shown
-from mlpstorage.results.document import InvalidValueError, as_float, as_int
 from rules.derived import kv_cache as derived
 from rules.facts import Absence, Reason
 from rules.facts.kv_cache import BannerCount, CommandOption

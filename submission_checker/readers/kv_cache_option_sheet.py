@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import Any
 
-from mlpstorage.results.document import Found, InvalidValueError, Reading, as_text
+from mlpstorage.results.convert import InvalidValueError, as_text
+from mlpstorage.results.document import Found, Reading
 from mlpstorage.results.text import clean
 from rules.derived import kv_cache as derived
 from rules.facts import Absence, FactSheet, Reason, Source

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlpstorage.results.document import Found, InvalidValueError, Reading
+from mlpstorage.results.convert import InvalidValueError
+from mlpstorage.results.document import Found, Reading
 from mlpstorage.results.text import clean
 from rules.derived import kv_cache as derived
 from rules.facts import Absence, Reason

@@ -10,14 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from mlpstorage.results.document import (
-    Document,
-    Found,
-    InvalidValueError,
-    Reading,
-    as_float,
-    as_int,
-)
+from mlpstorage.results.convert import InvalidValueError, as_float, as_int
+from mlpstorage.results.document import Document, Found, Reading
 from mlpstorage.results.files import Root
 from mlpstorage.results.layout import leaf_time
 from mlpstorage.results.text import clean

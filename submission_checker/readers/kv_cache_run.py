@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlpstorage.results import layout
+from mlpstorage.results.convert import as_int, as_list, as_text
 from mlpstorage.results.credentials import shown
-from mlpstorage.results.document import Found, Reading, as_int, as_list, as_text
+from mlpstorage.results.document import Found, Reading
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived import kv_cache as derived
@@ -17,9 +18,9 @@ from rules.facts import Absence, Reason, Source
 from rules.facts.kv_cache import EnvironmentVariable, Feature, KvCacheOption, KvCacheRun, OptionRanks
 
 from ..leaf import Leaf
-from .checkpointing import division_of, recorded_division
 from .checkpointing_files import as_words
 from .common import leaf_files, mapped, recorded_verdict, stated_path
+from .division import division_of, recorded_division
 from .kv_cache_clients import CACHE_BASE, ClientFacts
 from .kv_cache_commands import Command, environment
 from .kv_cache_files import MAX_RANKS, MAX_TRIALS, RunFiles

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mlpstorage.results import dlio
-from mlpstorage.results.document import Document, Found, InvalidValueError, Reading, as_text, first_of
+from mlpstorage.results.convert import InvalidValueError, as_text
+from mlpstorage.results.document import Document, Found, Reading, first_of
 from mlpstorage.results.text import clean
 from rules.derived.checkpointing import parse_hosts, ranks_per_host
 from rules.facts import Absence

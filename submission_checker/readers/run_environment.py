@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mlpstorage.results import dlio
-from mlpstorage.results.document import Document, Found, InvalidValueError, Reading
+from mlpstorage.results.convert import InvalidValueError
+from mlpstorage.results.document import Document, Found, Reading
 from rules.derived.variables import storage_variables
 from rules.facts import Absence, FactSheet
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from mlpstorage.results.files import Root
 from rules.facts import FactModel
 
-from ..discovery import Listing, SubmitterDirectory, SystemDirectory
+from ..listing import Listing, SubmitterDirectory, SystemDirectory
 from . import code_images, code_stamps, tree
 from .code_evidence import CodeEvidence
 from .systems_directory import read_systems_directory

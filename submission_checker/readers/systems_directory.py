@@ -12,7 +12,7 @@ from rules.facts import Absence, FactSheet, Source
 from rules.facts.system import System
 from rules.facts.systems import SharedDocument, SystemsDirectory, SystemsEntry
 
-from ..discovery import RESULTS, SYSTEMS, Listing, SubmitterDirectory
+from ..listing import RESULTS, SYSTEMS, Listing, SubmitterDirectory
 from .common import unlisted
 from .system import DESCRIPTION, DOCUMENT, Results, by_system, read_description, stem_of, system_facts
 

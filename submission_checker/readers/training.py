@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from mlpstorage.results import layout
-from mlpstorage.results.document import Found, Reading, as_list, as_text, first_of
+from mlpstorage.results.convert import as_list, as_text
+from mlpstorage.results.document import Found, Reading, first_of
 from mlpstorage.results.files import Root
 from mlpstorage.results.text import clean
 from rules.derived import training as derived
@@ -24,11 +25,11 @@ from rules.derived.training_workload import (
 from rules.facts import Absence, FactModel, FactSheet, Reason, Source
 from rules.facts.training import Bandwidth, TrainingDatagen, TrainingDatasize, TrainingRun, TrainingWorkload
 
-from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
-from .checkpointing import division_of, recorded_division
+from ..listing import WorkloadDirectory
 from .collected import extremes, ratio
 from .common import leaf_files, mapped, put, stated_path
+from .division import division_of, recorded_division
 from .training_files import DATAGEN, DATASIZE, TrainingDocuments
 from .training_run import (
     RunReader,

@@ -8,17 +8,9 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from mlpstorage.results import layout
+from mlpstorage.results.convert import InvalidValueError, as_float, as_int
 from mlpstorage.results.credentials import shown
-from mlpstorage.results.document import (
-    Document,
-    Found,
-    InvalidValueError,
-    Reading,
-    as_float,
-    as_int,
-    first_of,
-    read_json,
-)
+from mlpstorage.results.document import Document, Found, Reading, first_of, read_json
 from mlpstorage.results.files import Root
 from mlpstorage.results.partial import Skimmer
 from mlpstorage.results.text import clean, clean_all

@@ -9,7 +9,8 @@ from fractions import Fraction
 from itertools import count, islice
 from typing import Any, NamedTuple
 
-from mlpstorage.results.document import Document, Found, InvalidValueError, as_float, as_local_time
+from mlpstorage.results.convert import InvalidValueError, as_float, as_local_time
+from mlpstorage.results.document import Document, Found
 from mlpstorage.results.partial import Path, Skimmer
 from mlpstorage.results.text import clean, shorten
 from rules.derived.training_ranks import (

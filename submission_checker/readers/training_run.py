@@ -6,7 +6,8 @@ from functools import cache
 from typing import Any
 
 from mlpstorage.results import dlio
-from mlpstorage.results.document import Found, InvalidValueError, Reading, as_float, first_of
+from mlpstorage.results.convert import InvalidValueError, as_float
+from mlpstorage.results.document import Found, Reading, first_of
 from mlpstorage.results.text import clean, clean_all
 from rules.derived import training as derived
 from rules.derived.checkpointing import flatten
@@ -15,10 +16,10 @@ from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.training import StatedOverride
 from rules.remembered import remembered
 
-from .checkpointing import division_of, recorded_division
 from .code_pointer import hash_of
 from .collected import ratio
 from .common import NOT_STATED, as_api, leaf_files, mapped, put, put_location, recorded_verdict, stated_path
+from .division import division_of, recorded_division
 from .run_environment import put_environment
 from .separation import separation, sidecar_problem
 from .training_files import MAX_KEYS, STDOUT_LOG, TrainingDocuments

@@ -14,8 +14,8 @@ from rules.derived.zones import Instant, Moment, end_shift, local, moved, shifts
 from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.vector_database import Claim, VectorDatabaseRun, VectorDatabaseWorkload
 
-from ..discovery import WorkloadDirectory
 from ..leaf import Leaf
+from ..listing import WorkloadDirectory
 from .common import leaf_files, mapped, put
 from .vector_database_files import (
     COLLECTION_REQUESTS,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from mlpstorage.results.document import Document, Found, InvalidValueError, Reading, as_float, as_int
+from mlpstorage.results.convert import InvalidValueError, as_float, as_int
+from mlpstorage.results.document import Document, Found, Reading
 from rules.derived import vector_database as derived
 from rules.facts import Absence, Reason, Source
 from rules.facts.vector_database import Metric, Recomputed, Stated

@@ -13,9 +13,9 @@ from rules.facts import Absence, FactSheet, Reason, Source
 from rules.facts.vector_database import VectorDatabaseRun
 
 from ..leaf import Leaf
-from .checkpointing import division_of, recorded_division
 from .code_pointer import hash_of
 from .common import leaf_files, mapped, put, recorded_verdict
+from .division import division_of, recorded_division
 from .vector_database_files import COLLECTION_REQUESTS, RunDocuments, best_of, claims, compared, with_requests
 from .vector_database_parameters import configs, fixed_parameters, overrides
 from .vector_database_results import ResultsReader

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, TypeGuard
 
-from mlpstorage.results.document import Document, Found, InvalidValueError, Reading
+from mlpstorage.results.convert import InvalidValueError
+from mlpstorage.results.document import Document, Found, Reading
 from mlpstorage.results.layout import leaf_time
 from mlpstorage.results.text import clean
 from rules.derived.zones import Instant, Moment, Zone, instant, zone_of

@@ -9,7 +9,8 @@ import pytest
 from mlpstorage.results import layout, provenance
 from mlpstorage.results.roots.local import LocalRoot
 from rules.facts import FactModel
-from submission_checker.discovery import Listing, walk
+from submission_checker.discovery import walk
+from submission_checker.listing import Listing
 from submission_checker.outline import outline
 from submission_checker.readers import structure
 from submission_checker.readers.code_evidence import CodeEvidence

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from mlpstorage.results.document import InvalidValueError, as_float
+from mlpstorage.results.convert import InvalidValueError, as_float
 
 USABLE = [0, -0.0, 1, "2.5", " 3 ", -4e12, 1e100, 1e-100]
 
