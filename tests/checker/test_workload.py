@@ -256,6 +256,8 @@ def test_one_invocation_without_statistics_has_no_interval(tmp_path: Path) -> No
     assert workload.total_seconds == 280
     assert isinstance(workload.interval_seconds, Absence)
     assert workload.interval_seconds.reason is Reason.PLACEHOLDER
+    (told,) = [finding.message for finding in check(tree.root, Options()).findings if finding.rule == "4.7.2"]
+    assert told == "total duration 280.0 s; between the phases: (not known)"
 
 
 def test_a_test_without_reads_has_no_duration(tmp_path: Path) -> None:
