@@ -145,6 +145,5 @@ def _fsync(workload: dict[str, str]) -> bool | Absence:
     value = workload.get("checkpoint.fsync", derived.NOT_SET)
     if value in ("true", "false"):
         return value == "true"
-    return Absence(
-        "planned:checkpoint.fsync", Reason.INVALID, path="--param", pointer="checkpoint.fsync", detail=f"is {value!r}"
-    )
+    detail = f"{value!r} is not true or false"
+    return Absence("planned:checkpoint.fsync", Reason.INVALID, "--param", "checkpoint.fsync", detail)

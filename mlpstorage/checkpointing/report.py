@@ -151,15 +151,18 @@ def _asked(plan: Plan) -> str:
 
 
 def _evidence(finding: Finding, *, of_book: bool) -> str:
-    """The facts that a finding rests on: of the run and where they were read, or of the rule book."""
+    """The facts that a finding rests on: of the run and where they were read, or of the rule book.
+
+    Of a fact that has no value the place says why.
+    """
     parts = []
     for evidence in finding.evidence:
         name = evidence.fact.partition(".")[2]
-        value = _value(evidence.value)
+        value = "" if evidence.value is None else f" {_value(evidence.value)}"
         from_book = evidence.source.startswith(BOOK_SOURCE) or evidence.fact == _REFERENCE
         if from_book != of_book or len(value) > _LONGEST_VALUE:
             continue
-        parts.append(f"{name} {value}" + (f" ({evidence.source})" if evidence.source and not of_book else ""))
+        parts.append(f"{name}{value}" + (f" ({evidence.source})" if evidence.source and not of_book else ""))
     return ", ".join(parts)
 
 
@@ -171,8 +174,6 @@ def _shell_word(word: str) -> str:
 
 
 def _value(value: Any) -> str:
-    if value is None:
-        return "(not given)"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):

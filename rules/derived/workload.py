@@ -14,7 +14,7 @@ from typing import Any
 
 from ..facts.base import Absence, FactSheet, Reason, Source
 from ..facts.checkpointing import CheckpointingRun, CheckpointingWorkload, HostValue
-from .zones import Instant, Moment, Zone, end_shift, moved, shifts
+from .zones import NAME_STEP, Instant, Moment, Zone, end_shift, moved, shifts
 
 _NO_TIME = timedelta()
 
@@ -279,7 +279,10 @@ def _measure_gap(sheet: FactSheet, write: RunTimes, read: RunTimes) -> None:
     if isinstance(end, Absence) or isinstance(start, Absence):
         _put_no_gap(sheet, _absent(end, start))
         return
-    sheet.put("gap_seconds", (start.at - end.at).total_seconds(), start.source)
+    gap = start.at - end.at
+    if start is read.directory and -NAME_STEP < gap < _NO_TIME:
+        gap = _NO_TIME
+    sheet.put("gap_seconds", gap.total_seconds(), start.source)
     sheet.put("gap_exact", end_exact and start_exact, end.source)
     origin = f"write {end_name} {end.shown}, read {start_name} {start.shown}"
     sheet.put("gap_origin", origin, end.source)

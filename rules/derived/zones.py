@@ -12,6 +12,8 @@ from datetime import datetime, timedelta
 
 from ..facts.base import Absence, Source
 
+NAME_STEP = timedelta(seconds=1)
+"""The names of leaves are cut to this, so that what they name began up to so much later."""
 _STEP = timedelta(minutes=15)
 """All zones in use differ from UTC by a multiple of this."""
 _CLOCK_CHANGE = timedelta(hours=1)
@@ -120,4 +122,4 @@ def end_shift(end: Moment, own: timedelta, start: Moment, next_shift: timedelta)
     if own == next_shift or abs(own - next_shift) > _CLOCK_CHANGE:
         return own
     pauses = {shift: start.at - end.at - shift for shift in (own, next_shift)}
-    return min(pauses, key=lambda shift: (pauses[shift] < _NONE, abs(pauses[shift])))
+    return min(pauses, key=lambda shift: (pauses[shift] <= -NAME_STEP, abs(pauses[shift])))

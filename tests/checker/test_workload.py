@@ -22,6 +22,15 @@ GAPS: list[tuple[str, dict[str, Any], dict[str, Any], float, bool]] = [
     ("to the leaf's name", {}, NO_INVOCATION_START, 9.5, True),
     ("from the end of host collection", NO_INVOCATION_END, {}, 11.25, True),
     ("from the summary's end: an upper bound", NO_SNAPSHOT, {}, 20.25, False),
+    (
+        "to the leaf's name, cut to seconds",
+        {"/invocation_end_time": "2026-07-01T10:05:10.75"},
+        NO_INVOCATION_START,
+        0,
+        True,
+    ),
+    ("overlap by a second", {"/invocation_end_time": "2026-07-01T10:05:11"}, NO_INVOCATION_START, -1, True),
+    ("overlap by less", {"/invocation_end_time": "2026-07-01T10:05:10.75"}, {}, -0.5, True),
     ("negative", {"/invocation_end_time": "2026-07-01T10:05:20"}, {}, -9.75, True),
 ]
 
@@ -142,13 +151,18 @@ def test_the_times_of_a_pair_are_compared_in_one_zone(tmp_path: Path, name: str)
     ],
     ids=["back", "forward"],
 )
-def test_clocks_may_be_changed_while_an_invocation_runs(tmp_path: Path, write: str, end: str, read: str) -> None:
+@pytest.mark.parametrize(
+    ("ended", "changes", "gap"), [("2:00.5", {}, 9.75), ("2:10.75", NO_INVOCATION_START, 0)], ids=["", "cut name"]
+)
+def test_clocks_may_be_changed_while_an_invocation_runs(
+    tmp_path: Path, write: str, end: str, read: str, ended: str, changes: dict[str, Any], gap: float
+) -> None:
     later, earlier = (-5, -6) if "1101" in write else (-6, -5)
-    tree = two(tmp_path / "tree", (write, later, {"/invocation_end_time": end.format("2:00.5")}), (read, earlier, {}))
+    tree = two(tmp_path / "tree", (write, later, {"/invocation_end_time": end.format(ended)}), (read, earlier, changes))
     tree.leaves[0].edit("summary", {"/end": end.format("1:50")})
     workload = workload_of(tree)
     assert (workload.structure, workload.overlap) == ("10/0 0/10", False)
-    assert (workload.gap_seconds, workload.gap_exact) == (9.75, True)
+    assert (workload.gap_seconds, workload.gap_exact) == (gap, True)
 
 
 def test_a_read_invocation_that_its_zone_puts_first_comes_first(tmp_path: Path) -> None:
@@ -242,6 +256,8 @@ def test_one_invocation_without_statistics_has_no_interval(tmp_path: Path) -> No
     assert workload.total_seconds == 280
     assert isinstance(workload.interval_seconds, Absence)
     assert workload.interval_seconds.reason is Reason.PLACEHOLDER
+    (told,) = [finding.message for finding in check(tree.root, Options()).findings if finding.rule == "4.7.2"]
+    assert told == "total duration 280.0 s; between the phases: (not known)"
 
 
 def test_a_test_without_reads_has_no_duration(tmp_path: Path) -> None:

@@ -155,6 +155,16 @@ def test_refusal_says_what_why_and_how(tool: Tool) -> None:
         ),
         (["closed", "--param", "checkpoint.fsync=false"], "api file (default), fsync false (--param)", ""),
         (
+            ["open", "--param", "checkpoint.fsync=0"],
+            "api file (default), fsync (--param#checkpoint.fsync: '0' is not true or false)",
+            "",
+        ),
+        (
+            ["closed", "--edition", "4.0-draft"],
+            "accelerator (--accelerator-type: not given)",
+            "submittable_accelerators b200, mi355",
+        ),
+        (
             ["closed", "--num-checkpoints-write", "5"],
             "invocations 5/10 (--num-checkpoints-write, default)",
             "closed_invocations 10/10, 10/0, 0/10",
@@ -172,6 +182,48 @@ def test_a_refusal_tells_what_was_asked_apart_from_what_the_book_says(
     division, *others = arguments
     text = " ".join(tool(*RUN, division, "--model", "llama3-8b", *others).stdout.split())
     assert f"found: {found} {f'book: {book} ' if book else ''}fix: " in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "remedy"),
+    [
+        (
+            ["closed", "--model", "llama3-8b", "--param", "model.num_layers=2"],
+            "model.num_layers is 2; the reference workload has 32, and CLOSED does not let it change",
+            "Drop the override of model.num_layers.",
+        ),
+        (
+            ["closed", "--model", "llama3-8b", "--param", "checkpoint.time_between_checkpoints=0"],
+            "and CLOSED does not let it change",
+            "Drop the override of checkpoint.time_between_checkpoints, or submit to open.",
+        ),
+        (
+            ["open", "--model", "llama3-8b", "--param", "checkpoint.fsync=0"],
+            "checkpoint.fsync is not stated as true or false",
+            "Run the reference workload, which sets it to true, without an override of it.",
+        ),
+        (
+            ["open", "--model", "llama3-1t", "-n", "8"],
+            "8 processes is no positive multiple of 512 processes for llama3-1t; the smallest is 512",
+            "Run with --num-processes 512.",
+        ),
+        (
+            ["open", "--model", "llama3-70b", "-n", "12"],
+            "12 processes is no positive multiple of 8 processes for llama3-70b; the nearest are 8 and 16",
+            "Run with --num-processes 16.",
+        ),
+        (
+            ["open", "--model", "llama3-8b", "--edition", "4.0-draft"],
+            "no accelerator type is given; these can be submitted: b200, mi355",
+            "Run with one of these as --accelerator-type.",
+        ),
+    ],
+)
+def test_a_refusal_tells_what_is_legal(tool: Tool, arguments: list[str], message: str, remedy: str) -> None:
+    _, answer = judged(tool, *arguments)
+    (finding,) = answer["violations"]
+    assert message in finding["message"]
+    assert finding["remedy"] == remedy
 
 
 def test_closed_refusal_names_open_where_open_accepts(tool: Tool) -> None:
@@ -395,7 +447,7 @@ def test_what_was_not_given_is_not_called_none(tool: Tool) -> None:
     assert "FORBIDDEN in closed: llama3-8B (edition" in tool(*RUN, "closed", "--model", "llama3-8B").stdout
     answer = tool(*RUN, "closed", "--model", "llama3-8b", "--checkpoint-folder", "")
     assert answer.returncode == 1
-    assert "checkpoint_folder (not given)" in " ".join(answer.stdout.split())
+    assert "checkpoint_folder (--checkpoint-folder: not given)" in " ".join(answer.stdout.split())
     assert "None" not in answer.stdout
 
 
