@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -73,18 +73,17 @@ def _part(below: Sequence[str]) -> tuple[str, ...]:
 def locate(path: str | os.PathLike[str]) -> Location:
     """The root of the tree that ``path`` is, or lies in; a leaf or workload directory may stand alone.
 
-    In an archive the tree may lie below directories that hold nothing else. Raises NothingToCheckError, with the
-    reason, for anything else.
+    In an archive the tree may lie below directories that hold nothing else, whether ``path`` names these or not.
+    Raises NothingToCheckError, with the reason, for anything else.
     """
     given = os.fspath(path)
     shown = clean(given)
     try:
-        address = named = address_of(path)
-        location = _located(address)
-        wrapped = 0
-        while location is None and address.is_archive and wrapped < _MAX_WRAPPED and (below := _only_child(address)):
-            address, wrapped = below, wrapped + 1
+        named = address_of(path)
+        for address in _unwrapped(within(named)):
             location = _located(address)
+            if location is not None:
+                break
     except UnusableRootError as error:
         raise NothingToCheckError(str(error)) from error
     except OSError as error:
@@ -95,6 +94,37 @@ def locate(path: str | os.PathLike[str]) -> Location:
             f" is in it, it is no part of a results tree, and no run leaf{_refused(address)}"
         )
     return replace(location, given=given, shown=_shown(given, named, location.root))
+
+
+def within(named: Address) -> Address:
+    """Where the named directory lies: in an archive maybe below directories that hold nothing else.
+
+    A report leaves these out of its paths. Raises UnusableRootError where the archive cannot be read.
+    """
+    if not (named.is_archive and named.parts):
+        return named
+    places = (top.at(*top.parts, *named.parts) for top in _unwrapped(named.at()))
+    return next(filter(_exists, places), named)
+
+
+def _exists(address: Address) -> bool:
+    try:
+        with open_root(address):
+            return True
+    except UnusableRootError:
+        return False
+
+
+def _unwrapped(address: Address) -> Iterator[Address]:
+    """A directory; in an archive, also those below it as long as one holds nothing but the next."""
+    yield address
+    for _ in range(_MAX_WRAPPED if address.is_archive else 0):
+        with open_root(address) as root:
+            names = [name for name in root.list("")[0] if name != _FOREIGN and not name.startswith(".")]
+        if len(names) != 1:
+            return
+        address = address.at(*address.parts, *names)
+        yield address
 
 
 def _refused(address: Address) -> str:
@@ -186,10 +216,3 @@ def _holds_results(root: Root, submitter: str) -> bool:
     except OSError:
         return False
     return bool(layout.spelt((*directories, *files), RESULTS))  # the latter is a link, which the check tells of
-
-
-def _only_child(address: Address) -> Address | None:
-    """The directory that holds all of an archive's content."""
-    with open_root(address) as root:
-        names = [name for name in root.list("")[0] if name != _FOREIGN and not name.startswith(".")]
-    return address.at(*address.parts, names[0]) if len(names) == 1 else None

@@ -23,7 +23,7 @@ from rules.derived.zones import Instant, Zone, local
 from ..discovery import NothingToCheckError, looks_like_run
 from ..exits import NotCheckedError
 from ..leaf import Leaf, family_of_files, joined
-from ..location import locate
+from ..location import locate, within
 from ..readers.collected import host_values
 from ..readers.zones import collected, directory_time, leaf_zone, moment
 
@@ -104,7 +104,7 @@ class Subject:
 def read_subject(path: str, role_name: str) -> Subject:
     """Read a leaf or a workload directory. Raises NotARunError."""
     try:
-        address = address_of(path)
+        address = within(address_of(path))
         if not address.parts:
             raise NotARunError(f"{clean(path)} is no run: give the path of a run leaf or a workload directory in it")
         with open_root(address.parent) as root:

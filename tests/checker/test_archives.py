@@ -99,9 +99,12 @@ def test_a_part_of_the_tree_in_an_archive_can_be_named(tmp_path: Path) -> None:
     archive = pack(tmp_path / "results.zip", (e._replace(name=f"top/{e.name}") for e in entries_of(tree.root)))
     leaf = tree.leaves[0].path.relative_to(tree.root).as_posix()
     for part in ("closed/acme", "closed/acme/results/fast-1", leaf):
-        report = check(f"{archive}/top/{part}", Options())
-        assert comparable(report) == comparable(check(tree.root / part, Options())), part
-        assert report.results_dir == f"{archive}/top"
+        for place in (archive / "top", archive):  # as it lies there, and as the report prints it
+            report = check(place / part, Options())
+            assert comparable(report) == comparable(check(tree.root / part, Options())), part
+            assert report.results_dir == f"{archive}/top"
+    with pytest.raises(NothingToCheckError, match=r"results\.zip/closed/nobody does not exist"):
+        check(archive / "closed/nobody", Options())
     stamp = tree.leaves[0].path.name
     lone = pack(tmp_path / "lone.tar", (e._replace(name=f"{stamp}/{e.name}") for e in entries_of(tree.leaves[0].path)))
     assert check(lone, Options()).leaves == 1
@@ -498,10 +501,13 @@ def test_runs_in_an_archive_are_compared(tmp_path: Path, capsys: pytest.CaptureF
     tree = pair(tmp_path / "tree")
     leaves = [leaf.path.relative_to(tree.root).as_posix() for leaf in tree.leaves]
     shown = []
-    for place in (tree.root, pack(tmp_path / "results.tgz", entries_of(tree.root))):
+    plain = list(entries_of(tree.root))
+    archive = pack(tmp_path / "results.tgz", plain)
+    wrapped = pack(tmp_path / "wrapped.tgz", (entry._replace(name=f"round/v3/{entry.name}") for entry in plain))
+    for place in (tree.root, archive, wrapped):
         main(["compare", "--format", "json", *(f"{place}/{leaf}" for leaf in (leaves[0], leaves[0], leaves[0]))])
         shown.append(capsys.readouterr().out.replace(str(place), ""))
-    assert shown[0] == shown[1]
+    assert shown[0] == shown[1] == shown[2]
     assert json.loads(shown[0])
 
 
