@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from rules.messages import unit_of
 from rules.subjects import BOOK_SOURCE
 
 from .gate import WHATIF, Decision
@@ -146,7 +147,7 @@ def _console(stream: TextIO) -> Console:
 
 def _asked(plan: Plan) -> str:
     subset = ", declared a subset" if plan.checkpoint_subset else ""
-    count = "" if plan.num_processes is None else f" on {plan.num_processes} processes"
+    count = "" if plan.num_processes is None else f" on {plan.num_processes} {unit_of(plan.num_processes, 'processes')}"
     return f"{plan.model}{count}{subset}"
 
 

@@ -174,6 +174,12 @@ def test_a_refusal_tells_what_was_asked_apart_from_what_the_book_says(
     assert f"found: {found} {f'book: {book} ' if book else ''}fix: " in text
 
 
+@pytest.mark.parametrize(("count", "asked"), [("1", "1 process "), ("2", "2 processes ")])
+def test_one_process_is_no_processes(tool: Tool, count: str, asked: str) -> None:
+    told = tool(*RUN, "closed", "--model", "llama3-8b", "-n", count).stdout
+    assert told.startswith(f"FORBIDDEN in closed: llama3-8b on {asked}(edition")
+
+
 def test_closed_refusal_names_open_where_open_accepts(tool: Tool) -> None:
     assert "The open division accepts" in tool(*RUN, "closed", "--model", "llama3-70b", "-n", "8").stdout
     assert "The open division accepts" not in tool(*RUN, "closed", "--model", "llama3-70b", "-n", "12").stdout
