@@ -58,6 +58,19 @@ def test_space_is_writes_times_size_and_not_the_full_models_size() -> None:
     assert "space" not in checked("open", "--model", "llama3-70b", "-n", "8", free=1140)
 
 
+@pytest.mark.parametrize(
+    ("writes", "free", "says"),
+    [
+        ("10", 1046, "/mnt/c has room for 1046.0 GiB; 1047.0 GiB are needed for 10 checkpoints of 104.7 GiB"),
+        ("10", 1046.99, "/mnt/c has room for 1046.99 GiB; 1047.05 GiB are needed for 10 checkpoints of 104.70 GiB"),
+        ("1", 0.004, "/mnt/c has room for 0.004 GiB; 104.7 GiB are needed for 1 checkpoint of 104.7 GiB"),
+    ],
+)
+def test_sizes_are_told_in_digits_that_tell_them_apart(writes: str, free: float, says: str) -> None:
+    arguments = ("closed", "--model", "llama3-8b", "--num-checkpoints-write", writes)
+    assert checked(*arguments, free=free)["space"].text == says
+
+
 def test_reading_needs_checkpoints_to_be_there() -> None:
     arguments = ("closed", "--model", "llama3-8b", "--num-checkpoints-write", "0")
     assert "holds 9 checkpoints" in checked(*arguments, checkpoints=9)["checkpoints"].text
