@@ -112,11 +112,10 @@ class Reporter:
             if finding.remedy:
                 self.say(f"fix:   {finding.remedy}", indent=6)
 
-    def problems(self, problems: Sequence[Problem]) -> None:
+    def problems(self, problems: Sequence[Problem], heading: str = "NOT READY: nothing was started.") -> None:
         """What keeps the machine from running it, each with what mends it."""
-        blocking = [problem for problem in problems if problem.blocking]
-        if blocking:
-            self.say("NOT READY: nothing was started.", "bold red")
+        if any(problem.blocking for problem in problems):
+            self.say(heading, "bold red")
         for problem in problems:
             self.say(f"{problem.subject}: {problem.text}", "red" if problem.blocking else "yellow", indent=2)
             self.line(f"      mend: {problem.mend}")
