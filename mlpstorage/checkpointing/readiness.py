@@ -22,6 +22,8 @@ DLIO_TIMEOUT_SECONDS = 180.0
 INSTALL_DLIO = (
     'pip install "mlpstorage-rules[dlio]" && pip install --no-deps "git+https://github.com/argonne-lcf/dlio_benchmark"'
 )
+_OPTIONS = {"folder": "--checkpoint-folder", "results": "--results-dir"}
+"""Which option names a place that the hosts look at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +263,7 @@ def _sharing(plan: Plan, state: Readiness, collection: Collection) -> None:
     hosts = collection.hosts
     if len(hosts) < 2:
         return
-    for key, option in (("folder", "--checkpoint-folder"), ("results", "--results-dir")):
+    for key, option in _OPTIONS.items():
         blind = [host["hostname"] for host in hosts if host["reads"].get(key) is False]
         if blind:
             path = plan.checkpoint_folder if key == "folder" else plan.results_dir
@@ -277,11 +279,15 @@ def _sharing(plan: Plan, state: Readiness, collection: Collection) -> None:
 
 
 def _paths(plan: Plan, state: Readiness, paths: dict[str, Any]) -> None:
-    for place, why in paths["problems"]:
-        state.problems.append(Problem("paths", f"{place} cannot be written: {why}", f"chmod or mount {place} writable"))
+    refused: dict[tuple[str, str], list[str]] = {}
+    for key, place, why in paths["problems"]:
+        refused.setdefault((place, why), []).append(_OPTIONS[key])
+    for (place, why), options in refused.items():
+        mend = f"make {place} writable, or name another directory with {' and '.join(options)}"
+        state.problems.append(Problem("paths", f"{place} cannot be written: {why}", mend))
     space, size, count = paths["space"], plan.checkpoint_gib or 0.0, plan.num_checkpoints_write
     need, have = count * size, (space["free"] + space["reusable"]) / GIB
-    if need > have:
+    if need > have and not any(key == "folder" for key, _, _ in paths["problems"]):
         room, each, needed = _sizes(have, size, need)
         state.problems.append(
             Problem(
