@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rules.messages import unit_of
 from rules.subjects import BOOK_SOURCE
 
-from .gate import WHATIF, Decision
+from ..results.layout import WHATIF
+from .gate import Decision
 from .plan import Plan
 
 if TYPE_CHECKING:
