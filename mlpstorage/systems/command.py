@@ -31,6 +31,8 @@ app = typer.Typer(
 )
 
 _SUFFIX = ".yaml"
+_NOT_SHOWN = {"cause", "detail", "printed_detail"}
+"""Of a problem, in JSON: what its other fields say already, and what only rules ask for."""
 
 
 class Format(StrEnum):
@@ -148,7 +150,7 @@ def _as_json(one: _Checked) -> dict[str, Any]:
         "file": one.file,
         "unusable": one.unusable,
         "findings": [finding.as_json() for finding in one.findings],
-        "fields": [problem.model_dump(mode="json", exclude={"cause", "detail"}) for problem in problems],
+        "fields": [problem.model_dump(mode="json", exclude=_NOT_SHOWN) for problem in problems],
         "summary": _summary(one.system),
     }
 

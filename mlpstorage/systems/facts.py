@@ -75,6 +75,7 @@ def _record(problem: Problem) -> DescriptionProblem:
         values=[fault.found for fault in faults],
         legal=[fault.legal for fault in faults],
         detail=problem.detail,
+        printed_detail=problem.printed_detail,
         cause=problem.cause,
     )
 

@@ -18,7 +18,7 @@ from mlpstorage.results.text import clean, shorten
 from .model import ROOT, SystemDescription, field_at, item_type, legal_text, model_of
 from .source import Location, Source
 
-Kind = Literal["fields", "blank", "custom_hardware", "later_field", "drive_key"]
+Kind = Literal["fields", "blank", "custom_hardware", "drive_key"]
 
 UNSTATED_IN_CUSTOM_HARDWARE = ("cpu_model", "cpu_qty", "cpu_cores", "memory_capacity")
 """Fields of a chassis that are null together where custom hardware has no such thing to state."""
@@ -45,6 +45,8 @@ class Fault:
     found: str
     legal: str
     kind: Kind = "fields"
+    later: bool = False
+    """It is a fault only where the format has the fields that were added to the printed one."""
 
     def shown(self, owner: Location) -> str:
         """The fault in words, its field named from ``owner``."""
@@ -70,9 +72,17 @@ class Problem:
     @property
     def detail(self) -> str:
         """Fields with lines, values and what is legal."""
-        shown = [fault.shown(self.owner) for fault in self.faults[:MAX_FIELDS]]
-        if len(self.faults) > MAX_FIELDS:
-            shown.append(f"and {len(self.faults) - MAX_FIELDS} more")
+        return self._told(self.faults)
+
+    @property
+    def printed_detail(self) -> str:
+        """The same by the printed format; empty where it finds no fault."""
+        return self._told([fault for fault in self.faults if not fault.later])
+
+    def _told(self, faults: Sequence[Fault]) -> str:
+        shown = [fault.shown(self.owner) for fault in faults[:MAX_FIELDS]]
+        if len(faults) > MAX_FIELDS:
+            shown.append(f"and {len(faults) - MAX_FIELDS} more")
         return "; ".join(shown)
 
 
@@ -129,19 +139,19 @@ def _fault(location: Location, kind: str, value: Any, source: Source) -> Fault:
     if kind == "extra_forbidden":
         return Fault(location, line, "is no field of the format", _known_keys(location), _extra_kind(location))
     legal = _legal(location)
-    fault_kind: Kind = "later_field" if shown[:2] == (ROOT, "solution") and shown[2:3] in _LATER else "fields"
+    later = shown[:2] == (ROOT, "solution") and shown[2:3] in _LATER
     if kind == "missing":
-        return Fault(location, line, "is missing", legal, fault_kind)
+        return Fault(location, line, "is missing", legal, later=later)
     if value is None:
-        return Fault(location, line, "is null", legal, fault_kind)
+        return Fault(location, line, "is null", legal, later=later)
     if isinstance(value, str) and not value.strip():
         return Fault(location, line, "is blank", legal, "blank")
     if location[-1:] == ("value",):  # of an environment variable or a setting: it may be a secret, and stays there
-        return Fault(location, line, "is a value of another type", f"{legal}, in quotes", fault_kind)
+        return Fault(location, line, "is a value of another type", f"{legal}, in quotes", later=later)
     if legal.startswith("text") and isinstance(value, int | float | date):
         text = source.texts.get(location, shorten(value))
-        return Fault(location, line, f"is {text}, no text", f"put it in quotes: '{text}'", fault_kind)
-    return Fault(location, line, f"is {shorten(value)}", legal, fault_kind)
+        return Fault(location, line, f"is {text}, no text", f"put it in quotes: '{text}'", later=later)
+    return Fault(location, line, f"is {shorten(value)}", legal, later=later)
 
 
 _LATER = tuple((name,) for name in LATER_FIELDS)

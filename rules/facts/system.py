@@ -12,10 +12,10 @@ class DescriptionProblem(Record):
     """What is wrong with the fields of one object of a description: a node group, a drive, a port, the solution."""
 
     object: str = fact("The object, e.g. product_nodes[0].drives[1].", known=Known.PLAN)
-    kind: Literal["fields", "blank", "custom_hardware", "later_field", "drive_key"] = fact(
+    kind: Literal["fields", "blank", "custom_hardware", "drive_key"] = fact(
         "'fields': missing, null, unknown, of a wrong type or value; 'blank': texts of nothing (of the whole file); "
-        "'custom_hardware': CPU and memory of a product node are null together; 'later_field': as 'fields', of a field "
-        "that the printed v3.0 format does not have; 'drive_key': a key in drives[] that the format does not have.",
+        "'custom_hardware': CPU and memory of a product node are null together; 'drive_key': a key in drives[] "
+        "that the format does not have.",
         known=Known.PLAN,
     )
     line: Int = fact("Line of the first of its fields in the file.", known=Known.PLAN)
@@ -23,6 +23,10 @@ class DescriptionProblem(Record):
     values: list[str] = fact("What stands there, field by field.", known=Known.PLAN)
     legal: list[str] = fact("What may stand there, field by field.", known=Known.PLAN)
     detail: str = fact("All of that in one text, with lines.", known=Known.PLAN)
+    printed_detail: str = fact(
+        "The same without the fields that the printed v3.0 format does not have; empty where no others are left.",
+        known=Known.PLAN,
+    )
     cause: str = fact("Cause id that the absences of these fields carry.", known=Known.PLAN)
 
 

@@ -242,7 +242,25 @@ def test_the_printed_edition_has_no_rule_on_storage_nodes(tmp_path: Path) -> Non
     tree = pair(tmp_path / "tree")
     described(product_nodes=DELETE, total_rack_units=0, solution__availability=DELETE)(tree)
     assert found(check(tree.root, Options(edition="3.0-as-published"))) == []
-    assert [clause for _, clause, _, _ in found(check(tree.root, Options()))] == ["later_field", "storage_nodes"]
+    assert [clause for _, clause, _, _ in found(check(tree.root, Options()))] == ["fields", "storage_nodes"]
+
+
+@pytest.mark.parametrize(
+    ("edition", "named"),
+    [
+        ("3.0-as-published", {"friendly_description"}),
+        ("3.0", {"friendly_description", "usable_capacity_tib"}),
+        ("4.0-draft", {"friendly_description", "usable_capacity_tib"}),
+    ],
+)
+def test_one_object_is_one_finding_that_names_the_fields_of_the_edition(
+    tmp_path: Path, edition: str, named: set[str]
+) -> None:
+    tree = pair(tmp_path)
+    described(solution__friendly_description=DELETE, solution__usable_capacity_tib=DELETE)(tree)
+    report = check(tree.root, Options(edition=edition))
+    (message,) = (f.message for f in report.findings if f.rule == "2.1.7" and f.message.startswith("solution: "))
+    assert {name for name in ("friendly_description", "usable_capacity_tib") if name in message} == named
 
 
 def test_many_strays_are_few_findings(tmp_path: Path) -> None:

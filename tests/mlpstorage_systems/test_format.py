@@ -110,7 +110,7 @@ def test_a_problem_names_line_field_value_and_what_is_legal() -> None:
     line = next(n for n, one in enumerate(text.splitlines(), 1) if "rack_units: 2" in one)
     text = text.replace("rack_units: 2", "rack_units: two", 1)
     assert problems(text) == [
-        ("later_field", "solution", "availability (line 2) is missing: available | preview | RDI"),
+        ("fields", "solution", "availability (line 2) is missing: available | preview | RDI"),
         ("fields", "product_nodes[0]", f"chassis.rack_units (line {line}) is 'two': a whole number, 1 or more"),
     ]
 
@@ -118,7 +118,11 @@ def test_a_problem_names_line_field_value_and_what_is_legal() -> None:
 FIELDS: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     "capacity below its minimum": (
         {"solution/usable_capacity_tib": 0.5},
-        [("later_field", "solution", "is 0.5: a number, 1 or more")],
+        [("fields", "solution", "is 0.5: a number, 1 or more")],
+    ),
+    "two fields of one object, of which the printed format has one": (
+        {"solution/friendly_description": DELETE, "solution/usable_capacity_tib": DELETE},
+        [("fields", "solution", "friendly_description")],
     ),
     "a version that YAML takes for a number": (
         {"clients/0/operating_system/version": 9.4},
