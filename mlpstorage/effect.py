@@ -17,7 +17,7 @@ from typing import Any
 from rules.diff import ENUMERATED, EditionDiff
 from rules.tables import cell_text
 
-from .rules_show import hung
+from .results.text import hung
 
 _PROGRAM = "submission_checker"
 SCHEMA = "mlpstorage-effect/1"

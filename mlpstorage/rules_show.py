@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
@@ -14,7 +12,7 @@ from rules.edition import Edition
 from rules.matrix import enumerate_cells
 from rules.tables import cell_text
 
-from .results.text import harmless, no_command
+from .results.text import harmless, hung, no_command
 
 BOOK_FILE = "Rules.md"
 """The rendered book."""
@@ -111,14 +109,6 @@ def hanging(console: Console, text: str, indent: str, further: str = "  ", style
     """Print a text whose further lines are indented more than its first."""
     for line in hung(text, console.width, indent, further):
         console.print(shown(line), style=style, markup=False)
-
-
-def hung(text: str, width: int, indent: str, further: str = "  ") -> list[str]:
-    """The lines of a text, the further ones indented more than the first."""
-    return textwrap.wrap(
-        text, width, initial_indent=indent, subsequent_indent=indent + further,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
 
 
 def shown(line: str) -> str:

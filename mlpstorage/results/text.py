@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from collections.abc import Mapping
 from typing import Any
@@ -78,3 +79,11 @@ def shorten(value: Any) -> str:
     if value is None or isinstance(value, bool):  # by type: 0 and 1 are equal to them
         return {None: "null", True: "true", False: "false"}[value]
     return clean(str(value), SHORT)
+
+
+def hung(text: str, width: int, indent: str, further: str = "  ") -> list[str]:
+    """The lines of a text, the further ones indented more than the first."""
+    return textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=indent + further,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip

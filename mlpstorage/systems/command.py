@@ -13,7 +13,7 @@ import typer
 import rules
 from mlpstorage.results.files import MAX_YAML_BYTES, Content
 from mlpstorage.results.roots.local import LocalRoot
-from mlpstorage.results.text import clean
+from mlpstorage.results.text import clean, harmless, hung, no_command
 from rules import Finding
 from rules.facts import Absence, FactSheet, Reason
 from rules.facts.system import System
@@ -31,6 +31,7 @@ app = typer.Typer(
 )
 
 _SUFFIX = ".yaml"
+_WIDTH = 80
 _NOT_SHOWN = {"cause", "detail", "printed_detail"}
 """Of a problem, in JSON: what its other fields say already, and what only rules ask for."""
 
@@ -163,8 +164,13 @@ def _print(one: _Checked) -> None:
     told = ", ".join(f"{count} {name}{'s' if count != 1 else ''}" for name, count in counts.items() if count)
     typer.echo(f"{one.file}: {told or 'no findings'}")
     for finding in one.findings:
-        typer.echo(f"  {finding.severity.value.upper()} {finding.rule} {finding.message}")
-        typer.echo(f"    remedy: {finding.remedy}")
+        _say(f"{finding.severity.value.upper()} {finding.rule} {finding.message}", "  ")
+        _say(f"remedy: {finding.remedy}", "    ")
     summary = _summary(one.system)
     if summary:
-        typer.echo("  " + ", ".join(f"{name}: {value}" for name, value in summary.items()))
+        _say(", ".join(f"{name}: {value}" for name, value in summary.items()), "  ")
+
+
+def _say(text: str, indent: str) -> None:
+    for line in hung(text, _WIDTH, indent):
+        typer.echo(no_command(harmless(line)))

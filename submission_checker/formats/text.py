@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
-from mlpstorage.results.text import clean, harmless, no_command
+from mlpstorage.results.text import clean, harmless, hung, no_command
 from rules import Finding, Outcome
 
 from ..report import WEIGHTY, CheckReport, Place, Waived, grouped
@@ -35,7 +34,7 @@ def write(report: CheckReport, out: TextIO, style: Style) -> None:
 
 def _lines(report: CheckReport, style: Style) -> Iterator[str]:
     if report.caution:
-        yield from _wrap(f"Caution: edition {report.edition}: {report.caution}", style.width, "")
+        yield from hung(f"Caution: edition {report.edition}: {report.caution}", style.width, "", "")
         yield ""
     for place, findings in grouped(report.findings):
         shown = [finding for finding in findings if finding.severity.value != "info" or style.verbose]
@@ -59,7 +58,7 @@ def _lines(report: CheckReport, style: Style) -> Iterator[str]:
     if len(remarks) > _REMARKS_SHOWN and not style.verbose:
         closing.append(f"Remark: {len(remarks) - _REMARKS_SHOWN} more (--verbose shows them)")
     for item in closing:
-        yield from _wrap(item, style.width, "", "  ")
+        yield from hung(item, style.width, "")
     if closing:
         yield ""
     yield from _summary(report, style.width)
@@ -112,8 +111,8 @@ def _finding(finding: Finding, style: Style, waived: Waived | None) -> Iterator[
     if waived is not None:
         owner = f" ({waived.owner})" if waived.owner else ""
         end = f" until {waived.until}" if waived.until else ""
-        yield from _wrap(f"waived{end}{owner}: {waived.reason}", style.width, "    ", "      ")
-    yield from _wrap(finding.message, style.width, "    ")
+        yield from hung(f"waived{end}{owner}: {waived.reason}", style.width, "    ")
+    yield from hung(finding.message, style.width, "    ", "")
     for item in finding.evidence[:_EVIDENCE_SHOWN]:
         value = value_text(item.value)
         yield f"      {item.fact} = {value}"
@@ -125,11 +124,11 @@ def _finding(finding: Finding, style: Style, waived: Waived | None) -> Iterator[
     if others:
         more = f" and {len(others) - _PATHS_SHOWN} more" if len(others) > _PATHS_SHOWN else ""
         names = ", ".join(relative(path, finding.path) for path in others[:_PATHS_SHOWN])
-        yield from _wrap(f"holds for: {names}{more}", style.width, "    ", "      ")
+        yield from hung(f"holds for: {names}{more}", style.width, "    ")
     if finding.opens:
-        yield from _wrap(f"leaves undecided: {', '.join(finding.opens)}", style.width, "    ", "      ")
+        yield from hung(f"leaves undecided: {', '.join(finding.opens)}", style.width, "    ")
     if finding.remedy:
-        yield from _wrap(f"remedy: {finding.remedy}", style.width, "    ", "      ")
+        yield from hung(f"remedy: {finding.remedy}", style.width, "    ")
 
 
 def _since(report: CheckReport, style: Style) -> Iterator[str]:
@@ -151,17 +150,10 @@ def _since(report: CheckReport, style: Style) -> Iterator[str]:
 def _earlier(items: list[dict[str, Any]], width: int) -> Iterator[str]:
     """Findings of an earlier report, one line each."""
     for item in items:
-        yield from _wrap(f"{item['severity']} {item['rule']} {item['path']}: {item['message']}", width, "  ", "    ")
+        yield from hung(f"{item['severity']} {item['rule']} {item['path']}: {item['message']}", width, "  ")
 
 
 def _info(finding: Finding, width: int) -> Iterator[str]:
-    yield from _wrap(f"info {finding.rule}: {finding.message}", width, "  ", "    ")
+    yield from hung(f"info {finding.rule}: {finding.message}", width, "  ")
     if finding.opens:
-        yield from _wrap(f"leaves undecided: {', '.join(finding.opens)}", width, "    ", "      ")
-
-
-def _wrap(text: str, width: int, indent: str, following: str | None = None) -> Iterator[str]:
-    yield from textwrap.wrap(
-        text, width, initial_indent=indent, subsequent_indent=indent if following is None else following,
-        break_long_words=False, break_on_hyphens=False,
-    ) or [indent]  # fmt: skip
+        yield from hung(f"leaves undecided: {', '.join(finding.opens)}", width, "    ")
