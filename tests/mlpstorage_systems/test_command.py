@@ -82,6 +82,33 @@ def test_errors_are_told_and_end_with_1(tmp_path: Path, capsys: pytest.CaptureFi
     assert report["summary"]["rack units"] == 4
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "line_of", "told"),
+    [
+        ("solution/capabilities/multi_host", "yes", "multi_host:", "'yes' is not true or false"),
+        ("solution/capabilities/multi_host", None, "multi_host:", "the key is not set"),
+        ("solution/capabilities/multi_host", DELETE, "capabilities:", "the key is not set"),
+        (
+            "solution/capabilities/remap_time_in_seconds",
+            -1,
+            "remap_time_in",
+            "-1 is not a number of seconds, 0 or more",
+        ),
+        ("solution/capabilities/remap_time_in_seconds", 5, "remap_time_in", "5"),
+        ("total_rack_units", 7, "total_rack_units:", "7"),
+        ("solution/submission_name", "other", "submission_name:", "'other'"),
+    ],
+)
+def test_what_was_found_is_told_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str, value: object, line_of: str, told: str
+) -> None:
+    text = yaml.safe_dump(changed(good(), {place: value}))
+    (tmp_path / "s1.yaml").write_text(text)
+    line = next(number for number, line in enumerate(text.splitlines(), 1) if line_of in line)
+    out = " ".join(run(capsys, "check", tmp_path / "s1.yaml")[1].split())
+    assert f" found: {place.replace('/', '.')} (line {line}): {told} " in out
+
+
 def test_lines_fit_a_terminal_and_none_is_a_command_for_a_runner(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
