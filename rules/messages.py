@@ -82,7 +82,7 @@ def telling_digits(numbers: Sequence[float]) -> int:
     """The fewest decimals, at least one, that print different numbers differently."""
     different = set(numbers)
     for digits in range(1, 17):
-        if len({f"{number:.{digits}f}" for number in different}) == len(different):
+        if len({_shown(number, digits) for number in different}) == len(different):
             return digits
     return 17
 
@@ -92,7 +92,15 @@ def show(value: Any, digits: int = 1) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return f"{value:.{digits}f}"
+        return _shown(value, digits)
     if isinstance(value, list):
         return ", ".join(show(item, digits) for item in value) if value else "(none)"
     return str(value)
+
+
+def _shown(number: float, digits: int) -> str:
+    """A number with so many decimals; with more where these would leave less than two digits of it."""
+    text = f"{number:.{digits}f}"
+    if abs(number) < 10 ** (1 - digits) and float(text) != number:
+        return str(float(f"{number:.2g}"))
+    return text

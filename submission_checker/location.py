@@ -175,6 +175,11 @@ def _located(address: Address) -> Location | None:
                 )
         if family:
             return Location(address.parent, parts[-1:], "workload", family)
+        if layout.WHATIF in children:
+            raise NothingToCheckError(
+                f"{clean(parts[-1])} holds no submission, only {layout.WHATIF}/, whose runs are never submitted:"
+                " name one of these, or its workload directory, to have it judged"
+            )
     return None
 
 

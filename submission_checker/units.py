@@ -100,6 +100,7 @@ def check_lone(location: Location, options: Options) -> Part:
             for workload in _workloads(root, [directory], NO_DESCRIPTION, part, options):
                 part.unlisted = _unlisted(root)
                 part.remarks.append(f"{clean(path)}: only this workload directory was looked at, not its system")
+                part.remarks.extend(_never_submitted(clean(path), workload))
                 judge(part, [shape, workload], _division(workload), options)
             return part
         leaf, family, described = _leaf_in_tree(root, path)
@@ -117,6 +118,7 @@ def check_lone(location: Location, options: Options) -> Part:
             part.runs = 1
             part.remarks.extend(_left(options.families[family], run.path, [run]))
             part.remarks.append(f"{clean(path)}: only this leaf was looked at, not its workload and its system")
+            part.remarks.extend(_never_submitted(clean(path), run))
             judge(part, [shape_of_leaf, run], _division(run), options)
     return part
 
@@ -131,6 +133,12 @@ def _division(facts: FactModel) -> str:
     """The division to judge in: the one that is claimed, else the stricter one."""
     known = [division for division in layout.DIVISIONS if division == getattr(facts, "division", None)]
     return known[0] if known else layout.DIVISIONS[0]
+
+
+def _never_submitted(path: str, facts: FactModel) -> Iterator[str]:
+    """A remark on results that were made for no division of a submission and are judged all the same."""
+    if any(getattr(each, "division", None) == layout.WHATIF for each in (facts, *facts.below)):
+        yield f"{path}: {layout.WHATIF} results, never to be submitted; judged as in {_division(facts)}"
 
 
 def _leaf_in_tree(root: Root, path: str) -> tuple[Leaf, str, Found[str]]:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import rules
 from rules.facts.checkpointing import CheckpointingWorkload
 
+from ..results.layout import WHATIF
 from .exits import UsageError
 from .launch import remedy
 
 if TYPE_CHECKING:
     from rules.outcomes import Deferred, Finding
 
-WHATIF = "whatif"
 SECTIONS = ("1", "4")
 """The sections of the book that gate a checkpointing run; the others need not be loaded for it."""
 _SHOWN = {"rule", "name", "clause", "severity", "outcome", "item", "message", "remedy", "evidence", "opens"}

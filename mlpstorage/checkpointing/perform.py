@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from .farewell import farewell
 from .gate import Decision
 from .leaf import Record, fs_separation
 from .plan import Plan
-from .readiness import Readiness
+from .readiness import Problem, Readiness
 
 WORKLOAD_DIR = ".generated-workload"
 """Where the leaf holds the generated workload file while the benchmark runs: there, for all hosts share the leaf."""
@@ -40,7 +41,10 @@ def perform(
         leaf = write.reserve_leaf(command.leaf_path(plan, *names, "x").parent, started)
     except OSError as error:
         interrupts.resume()
-        answer.reporter.say(f"The run leaf cannot be made: {error}", "red")
+        mend = "make that place writable, or name another directory with --results-dir"
+        problem = Problem("paths", f"the run leaf cannot be made: {error}", mend)
+        answer.document["readiness"].append(asdict(problem))
+        answer.reporter.problems([problem])
         return Exit.NOT_READY
     record = _record(plan, names, decision, state, leaf, started)
     answer.document.update(command=record.argv, leaf=str(leaf))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rules.derived.checkpointing import GIB
+from rules.messages import show, telling_digits, unit_of
 
 from ..mpi.collect import Collection, CollectionError, collect, run_captured
 from . import command
@@ -21,6 +22,8 @@ DLIO_TIMEOUT_SECONDS = 180.0
 INSTALL_DLIO = (
     'pip install "mlpstorage-rules[dlio]" && pip install --no-deps "git+https://github.com/argonne-lcf/dlio_benchmark"'
 )
+_OPTIONS = {"folder": "--checkpoint-folder", "results": "--results-dir"}
+"""Which option names a place that the hosts look at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,11 +246,12 @@ def _memory(plan: Plan, state: Readiness, collection: Collection) -> None:
         have = min((value for value in (total, available) if value is not None), default=None)
         if have is None or need <= have / GIB:
             continue
+        had, needed, each = _sizes(have / GIB, need, size / count)
         state.problems.append(
             Problem(
                 "memory",
-                f"{host['hostname']} has {have / GIB:.1f} GiB available; its {ranks} ranks hold about {need:.1f} GiB "
-                f"({size / count:.2f} GiB each)",
+                f"{host['hostname']} has {had} GiB available; about {needed} GiB are needed for its {ranks} "
+                f"{unit_of(ranks, 'ranks')} ({each} GiB each)",
                 "spread the ranks over more hosts (--hosts)"
                 + ("; or shrink the model (--param model.num_layers=2 ...)" if plan.division == "whatif" else ""),
                 blocking=total is None or need > total / GIB,
@@ -259,7 +263,7 @@ def _sharing(plan: Plan, state: Readiness, collection: Collection) -> None:
     hosts = collection.hosts
     if len(hosts) < 2:
         return
-    for key, option in (("folder", "--checkpoint-folder"), ("results", "--results-dir")):
+    for key, option in _OPTIONS.items():
         blind = [host["hostname"] for host in hosts if host["reads"].get(key) is False]
         if blind:
             path = plan.checkpoint_folder if key == "folder" else plan.results_dir
@@ -275,16 +279,21 @@ def _sharing(plan: Plan, state: Readiness, collection: Collection) -> None:
 
 
 def _paths(plan: Plan, state: Readiness, paths: dict[str, Any]) -> None:
-    for place, why in paths["problems"]:
-        state.problems.append(Problem("paths", f"{place} cannot be written: {why}", f"chmod or mount {place} writable"))
-    space, size = paths["space"], plan.checkpoint_gib or 0.0
-    need, have = plan.num_checkpoints_write * size * GIB, space["free"] + space["reusable"]
-    if need > have:
+    refused: dict[tuple[str, str], list[str]] = {}
+    for key, place, why in paths["problems"]:
+        refused.setdefault((place, why), []).append(_OPTIONS[key])
+    for (place, why), options in refused.items():
+        mend = f"make {place} writable, or name another directory with {' and '.join(options)}"
+        state.problems.append(Problem("paths", f"{place} cannot be written: {why}", mend))
+    space, size, count = paths["space"], plan.checkpoint_gib or 0.0, plan.num_checkpoints_write
+    need, have = count * size, (space["free"] + space["reusable"]) / GIB
+    if need > have and not any(key == "folder" for key, _, _ in paths["problems"]):
+        room, each, needed = _sizes(have, size, need)
         state.problems.append(
             Problem(
                 "space",
-                f"{plan.checkpoint_folder} has room for {have / GIB:.1f} GiB; "
-                f"{plan.num_checkpoints_write} checkpoints of {size:.1f} GiB need {need / GIB:.1f} GiB",
+                f"{plan.checkpoint_folder} has room for {room} GiB; {needed} GiB are needed for {count} "
+                f"{unit_of(count, 'checkpoints')} of {each} GiB",
                 "free space there, or name another place with --checkpoint-folder",
             )
         )
@@ -292,8 +301,8 @@ def _paths(plan: Plan, state: Readiness, paths: dict[str, Any]) -> None:
         state.problems.append(
             Problem(
                 "checkpoints",
-                f"{plan.model_folder} holds {space['checkpoints']} checkpoints; "
-                f"{plan.num_checkpoints_read} are to be read",
+                f"{plan.model_folder} holds {space['checkpoints']} "
+                f"{unit_of(space['checkpoints'], 'checkpoints')}; the run is to read {plan.num_checkpoints_read}",
                 "first run with --num-checkpoints-read 0 and the same model, processes and folder",
             )
         )
@@ -311,6 +320,12 @@ def _divisible(plan: Plan, state: Readiness) -> None:
             f"--num-processes {count // architecture.unit * architecture.unit}",
         )
     )
+
+
+def _sizes(*sizes: float) -> list[str]:
+    """Sizes of one text, with digits enough to tell them apart."""
+    digits = telling_digits(sizes)
+    return [show(size, digits) for size in sizes]
 
 
 def _least_memory(collection: Collection | None) -> float | None:

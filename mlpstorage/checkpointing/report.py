@@ -8,9 +8,11 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from rules.messages import unit_of
 from rules.subjects import BOOK_SOURCE
 
-from .gate import WHATIF, Decision
+from ..results.layout import WHATIF
+from .gate import Decision
 from .plan import Plan
 
 if TYPE_CHECKING:
@@ -111,11 +113,10 @@ class Reporter:
             if finding.remedy:
                 self.say(f"fix:   {finding.remedy}", indent=6)
 
-    def problems(self, problems: Sequence[Problem]) -> None:
+    def problems(self, problems: Sequence[Problem], heading: str = "NOT READY: nothing was started.") -> None:
         """What keeps the machine from running it, each with what mends it."""
-        blocking = [problem for problem in problems if problem.blocking]
-        if blocking:
-            self.say("NOT READY: nothing was started.", "bold red")
+        if any(problem.blocking for problem in problems):
+            self.say(heading, "bold red")
         for problem in problems:
             self.say(f"{problem.subject}: {problem.text}", "red" if problem.blocking else "yellow", indent=2)
             self.line(f"      mend: {problem.mend}")
@@ -146,7 +147,7 @@ def _console(stream: TextIO) -> Console:
 
 def _asked(plan: Plan) -> str:
     subset = ", declared a subset" if plan.checkpoint_subset else ""
-    count = "" if plan.num_processes is None else f" on {plan.num_processes} processes"
+    count = "" if plan.num_processes is None else f" on {plan.num_processes} {unit_of(plan.num_processes, 'processes')}"
     return f"{plan.model}{count}{subset}"
 
 

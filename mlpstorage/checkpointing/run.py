@@ -110,7 +110,7 @@ def _start(
     if not again.allowed:
         answer.reporter.say("After probing the machine:")
         answer.reporter.decision(plan, again)
-        answer.reporter.problems(state.problems)
+        answer.reporter.problems(state.problems, "The machine is not ready either:")
         return _refusal(again)
     answer.reporter.probed(decision, again)
     answer.reporter.problems(state.problems)

@@ -135,42 +135,54 @@ def existing_ancestor(path: str) -> str:
 
 
 def separation(folder: str, results: str, token: str) -> dict[str, Any]:
-    """Do two directories, which need not exist yet, lie on one filesystem?
+    """Do two directories, which need not exist yet, lie on one filesystem? ``problems``: what cannot be written.
 
     A hard link between them decides (EXDEV: no). Bind mounts and subvolumes of one filesystem refuse it as well, so
     equal device numbers or filesystem ids count as the same filesystem too; all three readings are kept.
     """
-    source_dir, target_dir = existing_ancestor(folder), existing_ancestor(results)
-    source = os.path.join(source_dir, ".mlpstorage-probe-" + token)
-    target = os.path.join(target_dir, ".mlpstorage-probe-" + token + "-link")
+    places = {"folder": existing_ancestor(folder), "results": existing_ancestor(results)}
+    refused = [[key, place, why] for key, place in places.items() if (why := _refusal(place, token))]
     answer: dict[str, Any] = {
         "data_or_chkpt_realpath": os.path.realpath(folder),
         "results_realpath": os.path.realpath(results),
-        "linked": None,
-        "st_dev": [os.stat(source_dir).st_dev, os.stat(target_dir).st_dev],
-        "f_fsid": [getattr(os.statvfs(source_dir), "f_fsid", 0), getattr(os.statvfs(target_dir), "f_fsid", 0)],
-        "problems": [],
+        "linked": None if refused else _linked(places["folder"], places["results"], token),
+        "st_dev": [os.stat(place).st_dev for place in places.values()],
+        "f_fsid": [getattr(os.statvfs(place), "f_fsid", 0) for place in places.values()],
+        "problems": refused,
     }
+    first, second = answer["f_fsid"]
+    same_device = answer["st_dev"][0] == answer["st_dev"][1] or (first != 0 and first == second)
+    answer["same_filesystem"] = bool(answer["linked"]) or same_device
+    return answer
+
+
+def _refusal(directory: str, token: str) -> str:
+    """Why no file can be made in a directory; empty where one can."""
+    path = os.path.join(directory, ".mlpstorage-probe-" + token)
+    try:
+        with open(path, "xb"):
+            pass
+        os.unlink(path)
+    except OSError as error:
+        return os.strerror(error.errno or 0)
+    return ""
+
+
+def _linked(source_dir: str, target_dir: str, token: str) -> bool | None:
+    """Whether a file can have names in both directories; None where it cannot for another reason than filesystems."""
+    source = os.path.join(source_dir, ".mlpstorage-probe-" + token)
+    target = os.path.join(target_dir, ".mlpstorage-probe-" + token + "-link")
     try:
         with open(source, "xb"):
             pass
         try:
             os.link(source, target)
-            answer["linked"] = True
             os.unlink(target)
-        except OSError as error:
-            if error.errno == errno.EXDEV:
-                answer["linked"] = False
-            elif error.errno in (errno.EACCES, errno.EROFS, errno.ENOSPC):
-                answer["problems"].append([target_dir, error.strerror])
         finally:
             os.unlink(source)
     except OSError as error:
-        answer["problems"].append([source_dir, error.strerror])
-    first, second = answer["f_fsid"]
-    same_device = answer["st_dev"][0] == answer["st_dev"][1] or (first != 0 and first == second)
-    answer["same_filesystem"] = bool(answer["linked"]) or same_device
-    return answer
+        return False if error.errno == errno.EXDEV else None
+    return True
 
 
 def space(folder: str, model: str, writes: int) -> dict[str, int]:

@@ -12,7 +12,9 @@ from datetime import datetime
 from pathlib import PurePosixPath
 
 DIVISIONS = ("closed", "open")
-"""Division directories of a submission; whatif results are never submitted."""
+"""Division directories of a submission."""
+WHATIF = "whatif"
+"""Directory of runs that are never submitted, in a results directory that is still worked with."""
 CHECKPOINTING = "checkpointing"
 TRAINING = "training"
 VECTOR_DATABASE = "vector_database"

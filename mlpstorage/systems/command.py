@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,14 +14,15 @@ import typer
 import rules
 from mlpstorage.results.files import MAX_YAML_BYTES, Content
 from mlpstorage.results.roots.local import LocalRoot
-from mlpstorage.results.text import clean, harmless, hung, no_command
+from mlpstorage.results.text import clean, harmless, hung, no_command, shorten
 from rules import Finding
 from rules.facts import Absence, FactSheet, Reason
 from rules.facts.system import System
 
-from .description import read_content
+from .description import Description, read_content
 from .facts import put_description, put_runs
-from .model import Deployment, StorageLocation, json_schema
+from .model import ROOT, Deployment, StorageLocation, json_schema
+from .problems import pointer_text
 from .template import Shape, template
 
 app = typer.Typer(
@@ -88,8 +90,11 @@ def check(
 class _Checked:
     """One file: its findings, or why it could not be opened."""
 
-    def __init__(self, file: str, system: System, findings: list[Finding], unusable: str = "") -> None:
+    def __init__(
+        self, file: str, description: Description, system: System, findings: list[Finding], unusable: str = ""
+    ) -> None:
         self.file = clean(file)
+        self.description = description
         self.system = system
         self.findings = findings
         self.unusable = unusable
@@ -97,11 +102,12 @@ class _Checked:
 
 def _check(file: str, edition: rules.Edition) -> _Checked:
     content = _content(file)
-    system = _facts(file, content)
+    description = read_content(content, file)
+    system = _facts(file, content, description)
     if content.state in ("missing", "refused"):
-        return _Checked(file, system, [], content.detail)
+        return _Checked(file, description, system, [], content.detail)
     evaluation = edition.evaluate(system, division="closed")
-    return _Checked(file, system, rules.conclude([evaluation]).findings)
+    return _Checked(file, description, system, rules.conclude([evaluation]).findings)
 
 
 def _content(file: str) -> Content:
@@ -114,8 +120,7 @@ def _content(file: str) -> Content:
         return Content("missing", detail=os.strerror(error.errno or 0))
 
 
-def _facts(file: str, content: Content) -> System:
-    description = read_content(content, file)
+def _facts(file: str, content: Content, description: Description) -> System:
     sheet = FactSheet()
     put_description(sheet, description)
     put_runs(sheet, ())
@@ -156,6 +161,19 @@ def _as_json(one: _Checked) -> dict[str, Any]:
     }
 
 
+def _found(one: _Checked, finding: Finding) -> Iterator[str]:
+    """The fields that a finding rests on, as they stand in the file."""
+    for evidence in finding.evidence:
+        name = evidence.fact.removeprefix(f"{System.subject}.")
+        value = getattr(one.system, name, None)
+        place = value if isinstance(value, Absence) else one.system.sources.get(name)
+        _, root, field = place.pointer.partition(f"/{ROOT}/") if place else ("", "", "")
+        if root:
+            location = tuple(int(step) if step.isdigit() else step for step in field.split("/"))
+            told = value.detail if isinstance(value, Absence) else shorten(value)
+            yield f"{pointer_text(location)} (line {one.description.line(location)}): {told}"
+
+
 def _print(one: _Checked) -> None:
     if one.unusable:
         typer.echo(f"{one.file}: cannot be read: {one.unusable}", err=True)
@@ -165,6 +183,8 @@ def _print(one: _Checked) -> None:
     typer.echo(f"{one.file}: {told or 'no findings'}")
     for finding in one.findings:
         _say(f"{finding.severity.value.upper()} {finding.rule} {finding.message}", "  ")
+        for found in _found(one, finding):
+            _say(f"found: {found}", "    ")
         _say(f"remedy: {finding.remedy}", "    ")
     summary = _summary(one.system)
     if summary:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rules.facts import Absence, FactModel, Reason
+from rules.messages import unit_of
 
 T = TypeVar("T", int, float)
 
@@ -132,12 +133,14 @@ def all_known(values: Iterable[T | Absence]) -> bool | Absence:
 
 
 def by_value(runs: Iterable[tuple[str, int | float | Absence]], unit: str) -> str:
-    """``1 hosts: c; 8 hosts: a, b`` with the leaves' paths, each value once."""
+    """``1 host: c; 8 hosts: a, b`` with the leaves' paths, each value once."""
     found: dict[float, list[str]] = {}
     for path, value in runs:
         if not isinstance(value, Absence):
             found.setdefault(round(value, 2), []).append(path)
-    return "; ".join(f"{value} {unit}: {', '.join(_short(paths))}" for value, paths in sorted(found.items()))
+    return "; ".join(
+        f"{value} {unit_of(value, unit)}: {', '.join(_short(paths))}" for value, paths in sorted(found.items())
+    )
 
 
 def _short(paths: list[str], most: int = 5) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import kv_cache_trees
 import pytest
 import training_trees
+import trees
 import vector_database_trees
 from trees import combined
 
@@ -29,6 +31,10 @@ def _kv_cache(root: Path) -> Path:
 
 def _vector_database(root: Path) -> Path:
     return vector_database_trees.complete(root).directory
+
+
+def _checkpointing(root: Path) -> Path:
+    return trees.combined(root).workload
 
 
 FAMILIES = pytest.mark.parametrize(
@@ -56,6 +62,26 @@ def test_a_workload_directory_is_judged_as_what_its_leaves_are(tmp_path: Path, b
     assert {rule.partition(".")[0] for rule, counts in report.tally.items() if counts["pass"]} >= {"2", section}
     assert not any(counts["pass"] for rule, counts in report.tally.items() if rule.startswith("4."))
     assert _violated(away, away.name) == found
+
+
+@pytest.mark.parametrize("build", [_training, _vector_database, _kv_cache, _checkpointing])
+def test_results_that_are_never_submitted_are_told(tmp_path: Path, build: Build) -> None:
+    workload = build(tmp_path / "t")
+    for file in workload.rglob("*_metadata.json"):
+        metadata = json.loads(file.read_text())
+        metadata["args"]["mode"] = "whatif"
+        file.write_text(json.dumps(metadata))
+    away = Path(shutil.move(workload, tmp_path / "away"))
+    leaf = min(file.parent for file in away.rglob("summary.json"))
+    for named in (away, leaf):
+        told = f"{named.name}: whatif results, never to be submitted; judged as in closed"
+        assert told in check(named, Options()).remarks
+
+
+def test_a_directory_of_whatif_runs_says_what_can_be_judged(tmp_path: Path) -> None:
+    (tmp_path / "whatif" / "whatif" / "results").mkdir(parents=True)
+    with pytest.raises(NothingToCheckError, match="only whatif/, whose runs are never submitted: name one of these"):
+        check(tmp_path, Options())
 
 
 @FAMILIES

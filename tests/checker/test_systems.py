@@ -322,6 +322,7 @@ def test_hosts_of_runs_against_the_description(
     for finding in report.findings:
         if finding.rule == "2.1.9":
             assert all(leaf.path.name in finding.message for leaf in tree.leaves)
+            assert f" {hosts} host{'s' if hosts > 1 else ''}: " in finding.message
 
 
 @pytest.mark.parametrize(

@@ -226,6 +226,12 @@ def test_a_refusal_tells_what_is_legal(tool: Tool, arguments: list[str], message
     assert finding["remedy"] == remedy
 
 
+@pytest.mark.parametrize(("count", "asked"), [("1", "1 process "), ("2", "2 processes ")])
+def test_one_process_is_no_processes(tool: Tool, count: str, asked: str) -> None:
+    told = tool(*RUN, "closed", "--model", "llama3-8b", "-n", count).stdout
+    assert told.startswith(f"FORBIDDEN in closed: llama3-8b on {asked}(edition")
+
+
 def test_closed_refusal_names_open_where_open_accepts(tool: Tool) -> None:
     assert "The open division accepts" in tool(*RUN, "closed", "--model", "llama3-70b", "-n", "8").stdout
     assert "The open division accepts" not in tool(*RUN, "closed", "--model", "llama3-70b", "-n", "12").stdout

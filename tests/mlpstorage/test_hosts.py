@@ -110,6 +110,19 @@ def test_directories_of_two_filesystems(tmp_path: Path) -> None:
     assert not list(other.glob(".mlpstorage-probe-t*"))
 
 
+@pytest.mark.parametrize("keys", [["folder"], ["results"], ["folder", "results"]])
+def test_each_place_that_cannot_be_written_is_told(tmp_path: Path, keys: list[str]) -> None:
+    """Not even root makes a file in /proc."""
+    if not Path("/proc/self").exists():
+        pytest.skip("no /proc")
+    places = {key: "/proc/none" if key in keys else str(tmp_path) for key in ("folder", "results")}
+    answer = hosts_main.separation(places["folder"], places["results"], "t")
+    assert [(key, place) for key, place, _ in answer["problems"]] == [(key, "/proc") for key in keys]
+    assert answer["linked"] is None
+    assert answer["same_filesystem"] is (len(keys) == 2)
+    assert listing(tmp_path) == []
+
+
 def test_space_counts_what_a_new_run_overwrites(tmp_path: Path) -> None:
     for number in (1, 2, 10):
         step = tmp_path / f"llama3-8b/global_epoch1_step{number}"

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 from running import Tool, listing
 
 from mlpstorage.checkpointing import readiness
+from mlpstorage.checkpointing.answer import Answer
+from mlpstorage.checkpointing.exits import Exit
+from mlpstorage.checkpointing.gate import decide, load_edition
+from mlpstorage.checkpointing.launch import launch_workload
 from mlpstorage.checkpointing.options import parse
+from mlpstorage.checkpointing.perform import perform
 from mlpstorage.checkpointing.readiness import Problem
 from mlpstorage.mpi.collect import Collection
 
@@ -56,6 +62,59 @@ def test_space_is_writes_times_size_and_not_the_full_models_size() -> None:
     assert "space" in checked("closed", "--model", "llama3-8b", free=1046)
     assert "space" not in checked("closed", "--model", "llama3-8b", free=1048)
     assert "space" not in checked("open", "--model", "llama3-70b", "-n", "8", free=1140)
+
+
+@pytest.mark.parametrize(
+    ("writes", "free", "says"),
+    [
+        ("10", 1046, "/mnt/c has room for 1046.0 GiB; 1047.0 GiB are needed for 10 checkpoints of 104.7 GiB"),
+        ("10", 1046.99, "/mnt/c has room for 1046.99 GiB; 1047.05 GiB are needed for 10 checkpoints of 104.70 GiB"),
+        ("1", 0.004, "/mnt/c has room for 0.004 GiB; 104.7 GiB are needed for 1 checkpoint of 104.7 GiB"),
+    ],
+)
+def test_sizes_are_told_in_digits_that_tell_them_apart(writes: str, free: float, says: str) -> None:
+    arguments = ("closed", "--model", "llama3-8b", "--num-checkpoints-write", writes)
+    assert checked(*arguments, free=free)["space"].text == says
+
+
+@pytest.mark.parametrize(
+    ("refused", "told"),
+    [
+        (["folder"], {"paths": "make /proc writable, or name another directory with --checkpoint-folder"}),
+        (["results"], {"paths": "make /proc writable, or name another directory with --results-dir", "space": "free"}),
+        (
+            ["folder", "results"],
+            {"paths": "make /proc writable, or name another directory with --checkpoint-folder and --results-dir"},
+        ),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_told_once_with_its_option(refused: list[str], told: dict[str, str]) -> None:
+    plan = parse(["closed", "--model", "llama3-8b", "--checkpoint-folder", "/proc/c"], {}).plan
+    collection = answered(1, 4096 * GIB, 0, same=False, checkpoints=0)
+    assert collection.paths is not None
+    collection.paths["problems"] = [[key, "/proc", "No such file or directory"] for key in refused]
+    state = readiness.Readiness(collection=collection)
+    readiness.judge_answers(plan, state)
+    assert len(state.problems) == len(told)
+    for problem in state.problems:
+        assert problem.mend.startswith(told[problem.subject])
+
+
+def test_a_leaf_that_cannot_be_made_is_told_with_what_mends_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "whatif").touch()
+    plan = parse(["whatif", "--model", "llama3-8b", "--results-dir", str(tmp_path)], {}).plan
+    decision = decide(load_edition(""), launch_workload(plan), plan.division)
+    answer = Answer("text")
+    answer.document["readiness"] = []
+    code = perform(plan, ("o", "s"), decision, readiness.Readiness(), answer, datetime(2026, 7, 1))
+    assert code is Exit.NOT_READY
+    (told,) = answer.document["readiness"]
+    assert "the run leaf cannot be made: " in told["text"]
+    assert "NOT READY" in (text := capsys.readouterr().out)
+    assert told["mend"] in text
+    assert "--results-dir" in told["mend"]
 
 
 def test_reading_needs_checkpoints_to_be_there() -> None:
@@ -169,5 +228,6 @@ def test_rule_4_4_2_is_judged_after_the_probe(tool: Tool, work: Path) -> None:
     answer = tool(*RUN, "closed", "--model", "llama3-8b", *NAMED, "--dlio-bin-path", "/no/such/dlio")
     assert answer.returncode == 1
     assert "4.4.2 checkpointFilesystemCheck" in answer.stdout
-    assert "dlio_benchmark was not found" in answer.stdout
+    assert "NOT READY" not in answer.stdout, "one verdict"
+    assert "The machine is not ready either:\n  DLIO: dlio_benchmark was not found" in answer.stdout
     assert listing(work) == []

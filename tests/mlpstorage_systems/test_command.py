@@ -94,6 +94,44 @@ def test_lines_fit_a_terminal_and_none_is_a_command_for_a_runner(
 
 
 @pytest.mark.parametrize(
+    ("place", "value", "line_of", "told"),
+    [
+        ("solution/capabilities/multi_host", "yes", "multi_host:", "'yes' is not true or false"),
+        ("solution/capabilities/multi_host", None, "multi_host:", "the key is not set"),
+        ("solution/capabilities/multi_host", DELETE, "capabilities:", "the key is not set"),
+        (
+            "solution/capabilities/remap_time_in_seconds",
+            -1,
+            "remap_time_in",
+            "-1 is not a number of seconds, 0 or more",
+        ),
+        ("solution/capabilities/remap_time_in_seconds", 5, "remap_time_in", "5"),
+        ("total_rack_units", 7, "total_rack_units:", "7"),
+        ("solution/submission_name", "other", "submission_name:", "'other'"),
+    ],
+)
+def test_what_was_found_is_told_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str, value: object, line_of: str, told: str
+) -> None:
+    text = yaml.safe_dump(changed(good(), {place: value}))
+    (tmp_path / "s1.yaml").write_text(text)
+    line = next(number for number, line in enumerate(text.splitlines(), 1) if line_of in line)
+    out = " ".join(run(capsys, "check", tmp_path / "s1.yaml")[1].split())
+    assert f" found: {place.replace('/', '.')} (line {line}): {told} " in out
+
+
+def test_lines_fit_a_terminal_and_none_is_a_command_for_a_runner(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spoilt = changed(good(), {"solution/availability": DELETE, f"solution/{'::error:: ' * 30}": 1})
+    (tmp_path / "s1.yaml").write_text(yaml.safe_dump(spoilt))
+    lines = run(capsys, "check", tmp_path / "s1.yaml")[1].splitlines()[1:]
+    assert any(": :error:: ::error::" in line for line in lines)
+    assert not any(line.lstrip().startswith("::") for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
     ("name", "rule"), [("other.yaml", "2.1.8"), ("s1.yml", "2.1.7"), ("s1.YAML", "2.1.7")], ids=str
 )
 def test_the_name_of_the_file_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, rule: str) -> None:

@@ -148,6 +148,16 @@ def test_a_message_tells_near_numbers_apart():
     assert "30.000 s" in finding.message
 
 
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [(0.00065, "0.0065 GiB in all (10 checkpoints x 0.00065 GiB"), (0.5, "5.0 GiB in all (10 checkpoints x 0.5 GiB")],
+)
+def test_a_message_rounds_no_size_away(size, shown):
+    subject = workload(checkpoint_size_gib=size, num_hosts=1)
+    (finding,) = [f for f in evaluate(subject).findings if (f.rule, f.clause) == ("4.3.1", "combined")]
+    assert shown in finding.message
+
+
 def test_fingerprints_do_not_depend_on_the_message():
     first, second = (
         next(f for f in evaluate(run(num_processes=count)).findings if f.clause == "asked") for count in (16, 17)
