@@ -82,17 +82,6 @@ def test_errors_are_told_and_end_with_1(tmp_path: Path, capsys: pytest.CaptureFi
     assert report["summary"]["rack units"] == 4
 
 
-def test_lines_fit_a_terminal_and_none_is_a_command_for_a_runner(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    spoilt = changed(good(), {"solution/availability": DELETE, f"solution/{'::error:: ' * 30}": 1})
-    (tmp_path / "s1.yaml").write_text(yaml.safe_dump(spoilt))
-    lines = run(capsys, "check", tmp_path / "s1.yaml")[1].splitlines()[1:]
-    assert any(": :error:: ::error::" in line for line in lines)
-    assert not any(line.lstrip().startswith("::") for line in lines)
-    assert max(map(len, lines)) <= 80
-
-
 @pytest.mark.parametrize(
     ("place", "value", "line_of", "told"),
     [
