@@ -14,7 +14,10 @@ _SELDOM = (50_000, 20, 100)
 
 def main() -> int:
     """Run the command. Gives the exit code."""
-    if sys.getfilesystemencoding() != "utf-8":  # or names in the report would hang on the locale
+    if sys.getfilesystemencoding() != "utf-8":  # names in the report would hang on the locale
+        if "mpi4py.MPI" in sys.modules:  # what has joined a job of MPI cannot begin again
+            say("the locale is not UTF-8, by which names are read: set LC_ALL=C.UTF-8 for all ranks")
+            return Exit.NOT_CHECKED
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
     gc.disable()  # what is imported is no garbage
     # Nothing here is for plugins of pydantic, and to find some it reads the metadata of all installed packages.

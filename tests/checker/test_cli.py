@@ -18,7 +18,7 @@ from trees import Tree, combined, pair
 import rules
 from mlpstorage.results.roots.local import LocalRoot
 from rules import loading
-from submission_checker import checking, scan
+from submission_checker import checking, units
 from submission_checker.cli import main
 from submission_checker.outputs import Sink
 from submission_checker.report import place_of, rule_key
@@ -102,9 +102,9 @@ def test_a_bug_is_exit_3_with_a_name_and_no_traceback(
     def broken(*_: object) -> None:
         raise KeyError("oops")
 
-    real = scan.system_facts
+    real = units.system_facts
     calls = iter([broken, real])
-    monkeypatch.setattr(scan, "system_facts", lambda *arguments: next(calls)(*arguments))
+    monkeypatch.setattr(units, "system_facts", lambda *arguments: next(calls)(*arguments))
     code, out, err = run(capsys, spoilt.root)
     assert code == 3
     assert "closed/acme/results/fast-1: KeyError: 'oops'" in err

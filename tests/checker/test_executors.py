@@ -222,6 +222,16 @@ def test_the_pool_of_mpi4py_may_start_the_ranks(mpirun: str, tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("mpi_python")
+def test_the_pool_of_mpi4py_needs_a_locale_of_utf_8(mpirun: str, tmp_path: Path) -> None:
+    root = combined(tmp_path).root
+    other = ("env", "LC_ALL=C", "PYTHONUTF8=0", "PYTHONCOERCECLOCALE=0")
+    command = (sys.executable, "-m", "mpi4py.futures", *CHECKER[1:], root, "--executor", "mpi")
+    answer = run(*other, *ranks(mpirun, 2), *command)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert "set LC_ALL=C.UTF-8" in answer.stderr
+
+
+@pytest.mark.usefixtures("mpi_python")
 @pytest.mark.parametrize(
     ("fault", "rank", "options"),
     [
