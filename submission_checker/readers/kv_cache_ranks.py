@@ -128,7 +128,7 @@ def _listed(
         return
     above = "/".join(directory.split("/")[-1 - len(place) :])
     for name in _set_aside(names[0], pattern):
-        option.extra.append(_extra(f"{above}/{clean(name)}", f"{directory}/{name}", "rank" if place else "trial"))
+        option.extra.append(_extra(f"{above}/{clean(name)}", f"{directory}/{name}", "misnamed"))
     yield from _by_number(names[0], pattern)
 
 
@@ -154,8 +154,8 @@ def _set_aside(names: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
 
 
 def options_set_aside(leaf_directories: Sequence[str]) -> list[str]:
-    """What stands for the number in directories that begin like an Option's and are not read."""
-    return [clean(name.removeprefix("option_"), 20) for name in _set_aside(leaf_directories, _OPTION)]
+    """Directories that begin like an Option's and are not read."""
+    return [clean(name, 40) for name in _set_aside(leaf_directories, _OPTION)]
 
 
 def _extra(name: str, path: str, kind: Any) -> ExtraResult:
