@@ -72,6 +72,11 @@ class OptionDirectory:
     ranks: int = 0
     """One more than the highest rank that has a directory."""
 
+    @property
+    def first_rank_unlisted(self) -> Absence | None:
+        """Why not every result of rank 0, the clock of the Option, was seen."""
+        return next((why for place, why in self.unlisted.items() if place[1:] in ((), (0,))), None)
+
 
 def read_options(root: Root, leaf: str, trials: int | None, ranks: int | None) -> dict[int, OptionDirectory]:
     """The Options that have a directory, with the results of their ranks.

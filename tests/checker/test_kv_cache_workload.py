@@ -528,3 +528,4 @@ def test_results_in_a_directory_that_cannot_be_listed_are_not_missing(
     report = check(leaf.path, Options())
     assert [f for f in report.findings if f.severity.value != "info"] == []
     assert report.unreadable == [f"{wanted}: Permission denied"]
+    assert [f for f in check(tree.root, Options()).findings if "observed_delay" in f.message] == []
