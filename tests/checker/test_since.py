@@ -180,7 +180,7 @@ def test_where_the_checker_failed_nothing_is_cleared(
     def broken(*arguments: object) -> object:
         raise RuntimeError("spoilt")
 
-    monkeypatch.setattr("submission_checker.scan.read_description", broken)
+    monkeypatch.setattr("submission_checker.units.read_description", broken)
     code, report = check(capsys, tree.root, "--since", earlier)
     assert (code, rules_of(report["since"]["cleared"])) == (3, [])
     assert rules_of(report["since"]["unsettled"]) == ["4.6.1"]
