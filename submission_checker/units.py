@@ -42,7 +42,7 @@ def check_tree(address: Address, options: Options, listing: Listing, evidence: C
                 judge(part, [read(root, listing, evidence)], layout.DIVISIONS[0], options)
         # The rules on the whole tree are the same in both divisions; a finding has that of its place, if any.
         part.findings = [replace(f, division=place_of(f.path).division.lower()) for f in part.findings]
-        told = {unlisted(o.path, o.detail).cause for o in listing.obstacles if o.kind == UNLISTED}
+        told = _causes(o for o in listing.obstacles if o.kind == UNLISTED)
         blocked = {f.path for f in part.findings if f.severity is Severity.ERROR}
         for submitter in listing.submitters:
             with faults_kept(part, clean(submitter.path), options):
@@ -101,7 +101,7 @@ def check_lone(location: Location, options: Options) -> Part:
                 part.unlisted = _unlisted(root)
                 part.remarks.append(f"{clean(path)}: only this workload directory was looked at, not its system")
                 part.remarks.extend(_never_submitted(clean(path), workload))
-                judge(part, [shape, workload], _division(workload), options)
+                judge(part, [shape, workload], _division(workload), options, _causes(part.unlisted))
             return part
         leaf, family, described = _leaf_in_tree(root, path)
         if leaf.stub or (layout.leaf_time(leaf.name) is None and not looks_like_run(leaf.files)):
@@ -119,7 +119,7 @@ def check_lone(location: Location, options: Options) -> Part:
             part.remarks.extend(_left(options.families[family], run.path, [run]))
             part.remarks.append(f"{clean(path)}: only this leaf was looked at, not its workload and its system")
             part.remarks.extend(_never_submitted(clean(path), run))
-            judge(part, [shape_of_leaf, run], _division(run), options)
+            judge(part, [shape_of_leaf, run], _division(run), options, _causes(part.unlisted))
     return part
 
 
@@ -127,6 +127,11 @@ def _unlisted(root: Root, known: Collection[str] = ()) -> tuple[Obstacle, ...]:
     """Directories inside leaves that a reader could not list, without those that the walk went into."""
     found = sorted((path, why) for path, why in root.unlisted.items() if path not in known)
     return tuple(Obstacle(path, UNLISTED, detail=why, in_leaf=True) for path, why in found)
+
+
+def _causes(unseen: Iterable[Obstacle]) -> set[str]:
+    """Causes of what directories that could not be listed leave open: a report names each of these as not checked."""
+    return {unlisted(obstacle.path, obstacle.detail).cause for obstacle in unseen}
 
 
 def _division(facts: FactModel) -> str:

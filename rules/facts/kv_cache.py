@@ -109,8 +109,10 @@ class ExtraResult(Record):
 
     name: str = fact("Place in the leaf.", known=Known.RUN)
     path: str = fact("Path relative to the results directory.", known=Known.RUN)
-    kind: Literal["second file", "rank", "trial"] = fact(
-        "A second result file of a rank, or a directory beyond the run's ranks or trials.", known=Known.RUN
+    kind: Literal["second file", "rank", "trial", "misnamed"] = fact(
+        "A second result file of a rank, a directory beyond the run's ranks or trials, or one that only begins like "
+        "theirs.",
+        known=Known.RUN,
     )
 
 

@@ -72,6 +72,11 @@ class OptionDirectory:
     ranks: int = 0
     """One more than the highest rank that has a directory."""
 
+    @property
+    def first_rank_unlisted(self) -> Absence | None:
+        """Why not every result of rank 0, the clock of the Option, was seen."""
+        return next((why for place, why in self.unlisted.items() if place[1:] in ((), (0,))), None)
+
 
 def read_options(root: Root, leaf: str, trials: int | None, ranks: int | None) -> dict[int, OptionDirectory]:
     """The Options that have a directory, with the results of their ranks.
@@ -128,7 +133,7 @@ def _listed(
         return
     above = "/".join(directory.split("/")[-1 - len(place) :])
     for name in _set_aside(names[0], pattern):
-        option.extra.append(_extra(f"{above}/{clean(name)}", f"{directory}/{name}", "rank" if place else "trial"))
+        option.extra.append(_extra(f"{above}/{clean(name)}", f"{directory}/{name}", "misnamed"))
     yield from _by_number(names[0], pattern)
 
 
@@ -154,8 +159,8 @@ def _set_aside(names: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
 
 
 def options_set_aside(leaf_directories: Sequence[str]) -> list[str]:
-    """What stands for the number in directories that begin like an Option's and are not read."""
-    return [clean(name.removeprefix("option_"), 20) for name in _set_aside(leaf_directories, _OPTION)]
+    """Directories that begin like an Option's and are not read."""
+    return [clean(name, 40) for name in _set_aside(leaf_directories, _OPTION)]
 
 
 def _extra(name: str, path: str, kind: Any) -> ExtraResult:

@@ -105,8 +105,10 @@ class _RunReader(ClientFacts):
         ends = {number: self.files.saved(number, len(times) - 1) for number, times in starts.items()}
         delay = derived.observed_delay(starts, ends, END_DELAY_SECONDS)
         if delay is None:
+            unseen = (option.first_rank_unlisted for option in self.files.options.values())
             detail = "the start times of rank 0 do not show it"
-            self.sheet.put("observed_delay", self.files.not_recorded("start times", "", self.path, detail))
+            not_shown = self.files.not_recorded("start times", "", self.path, detail)
+            self.sheet.put("observed_delay", next(filter(None, unseen), not_shown))
         else:
             self.sheet.put("observed_delay", delay, self.at)
 

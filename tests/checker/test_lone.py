@@ -137,6 +137,20 @@ def test_a_directory_that_cannot_be_listed_is_named(tmp_path: Path, monkeypatch:
         check(away, Options())
 
 
+def test_what_cannot_be_listed_inside_a_leaf_is_no_violation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    away = Path(shutil.move(_kv_cache(tmp_path / "t"), tmp_path / "away"))
+    before, real = _violated(away, ""), LocalRoot.list
+
+    def locked(root: LocalRoot, path: str) -> object:
+        if path.endswith("option_1"):
+            raise PermissionError(13, "Permission denied", path)
+        return real(root, path)
+
+    monkeypatch.setattr(LocalRoot, "list", locked)
+    assert _violated(away, "") == before
+    assert check(away, Options()).unreadable == ["away/run/20260720_120000/option_1: Permission denied"]
+
+
 @pytest.mark.parametrize("asked_for", ["20260701_100000", "20260701_100001"])
 def test_either_half_of_a_run_is_the_run(tmp_path: Path, asked_for: str) -> None:
     """The log alone is no run by its files: what was reserved for it has the rest."""
