@@ -22,7 +22,7 @@ from .checkpointing_files import LeafDocuments
 from .checkpointing_memory import client_memory, collected_memory, host_memory, summed_memory
 from .checkpointing_parameters import ParameterReader
 from .checkpointing_times import read_times
-from .collected import host_values, ratio
+from .collected import ratio, told_by_hosts
 from .common import as_api, leaf_files, mapped, positive, put, put_location, recorded_verdict, stated_path
 from .division import division_of, recorded_division
 from .placement import hosts_of, min_ranks_per_host
@@ -57,7 +57,7 @@ def read_leaf(root: Root, leaf: Leaf, described_api: Found[str]) -> Invocation |
     command = files.metadata.text("/command", "/args/command")
     if isinstance(command, Reading) and command.value.lower() == NOT_A_RUN:
         return None
-    hosts = host_values(files.metadata) if files.metadata.ok else files.metadata.absence()
+    hosts = told_by_hosts(files.metadata) if files.metadata.ok else files.metadata.absence()
     return Invocation(_LeafReader(files, described_api).run(), read_times(files), hosts)
 
 
