@@ -57,9 +57,9 @@ class CompiledClause:
                 raise self._fail(f"not a declared fact: {name}{near(name, infos)}", where, 0)
         if self.clause.each and self.item is None:
             raise self._fail(f"{self.clause.each} is not a list of records", "each", 0)
-        explains = self.clause.explains
-        if explains and explains not in infos and self._environment.variable(explains) is None:
-            raise self._fail(f"not a declared fact: {explains}{near(explains, infos)}", "explains", 0)
+        for name in self.clause.explained:
+            if name not in infos and self._environment.variable(name) is None:
+                raise self._fail(f"not a declared fact: {name}{near(name, infos)}", "explains", 0)
         _ = (self.when, self.require, self.at, self.message, self.remedy)
 
     @cached_property

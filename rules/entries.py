@@ -64,10 +64,15 @@ class Clause(_Strict):
     """Sibling clauses: this one does not apply where one of them is violated."""
     at: str = ""
     """CEL text: the path that a finding stands at, instead of the subject's."""
-    explains: str = ""
-    """A fact whose absence a violation explains, or a fact or item field that holds cause ids."""
+    explains: str | list[str] = ""
+    """A fact (or several) whose absence a violation explains, or a fact or item field that holds cause ids."""
     message: str = ""
     remedy: str = ""
+
+    @property
+    def explained(self) -> list[str]:
+        """The names under ``explains``."""
+        return self.explains if isinstance(self.explains, list) else [self.explains] if self.explains else []
 
     @model_validator(mode="after")
     def _one_judgement(self) -> Self:

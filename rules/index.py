@@ -28,7 +28,7 @@ def index_lines(editions: Sequence[Edition]) -> list[str]:
                     "+".join(clause.divisions),
                     clause.severity.value,
                     clause.known.value,
-                    *_told(fold=rule.fold, at=clause.clause.at, explains=clause.clause.explains),
+                    *_told(fold=rule.fold, at=clause.clause.at, explains="+".join(clause.clause.explained)),
                 )
                 signatures.setdefault(signature, []).append(edition.id)
     return [f"{' '.join(signature)} | {' '.join(ids)}" for signature, ids in signatures.items()]

@@ -133,9 +133,9 @@ def _judge_one(clause: CompiledClause, scope: Scope, item: str, explain: bool) -
             return Judgement(Outcome.PASS, subject, item)
     if not explain:
         return Judgement(Outcome.VIOLATION, subject, item)
-    if clause.clause.explains:
-        owned = scope.resolve(clause.clause.explains)
-        explains = (
+    for name in clause.clause.explained:
+        owned = scope.resolve(name)
+        explains += (
             (owned.cause,) if isinstance(owned, Absence) else tuple(owned if isinstance(owned, list) else [owned])
         )
     at = clause.at.evaluate(resolve) if clause.at is not None else ""

@@ -189,7 +189,7 @@ class CheckReport:
         """What the user did not ask for."""
         found = ["only a part of a submission was looked at"] if self.partial else []
         if self.left_out:
-            found.append(f"{len(self.left_out)} rules of the edition were not selected")
+            found.append(f"rules of the edition that were not selected: {len(self.left_out)}")
         return found
 
     @property

@@ -77,11 +77,11 @@ class RunTimes:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """A run with its times, and what its client hosts were by key (kernel, cores ...)."""
+    """A run with its times, and by key (kernel, cores ...) how many of its client hosts tell their value, and which."""
 
     run: CheckpointingRun
     times: RunTimes
-    hosts: Mapping[str, str] | Absence
+    hosts: Mapping[str, tuple[int, str]] | Absence
 
 
 def derive_workload(path: str, invocations: Iterable[Invocation]) -> CheckpointingWorkload:
@@ -187,8 +187,8 @@ def _both(writes: Any, reads: Any) -> bool | Absence:
 
 
 def _host_values(sheet: FactSheet, path: str, ordered: Sequence[Invocation]) -> None:
-    """2.1.9: the values that all of several invocations recorded, of the first beside that of one that differs."""
-    found: list[Mapping[str, str]] = []
+    """2.1.9: the values that as many hosts told in all invocations, of the first beside that of one that differs."""
+    found: list[Mapping[str, tuple[int, str]]] = []
     for invocation in ordered if len(ordered) > 1 else ():
         if isinstance(invocation.hosts, Absence):
             sheet.put("host_values", invocation.hosts)
@@ -197,9 +197,9 @@ def _host_values(sheet: FactSheet, path: str, ordered: Sequence[Invocation]) -> 
     compared = []
     for name in found[0] if found else ():
         values = [hosts[name] for hosts in found if name in hosts]
-        if len(values) == len(found):
+        if len(values) == len(found) and len({hosts for hosts, _ in values}) == 1:
             later = next((value for value in values if value != values[0]), values[0])
-            compared.append(HostValue(name=name, first=values[0], later=later))
+            compared.append(HostValue(name=name, first=values[0][1], later=later[1]))
     sheet.put("host_values", compared, Source(path))
 
 

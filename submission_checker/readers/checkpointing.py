@@ -22,7 +22,7 @@ from .checkpointing_files import LeafDocuments
 from .checkpointing_memory import client_memory, collected_memory, host_memory, summed_memory
 from .checkpointing_parameters import ParameterReader
 from .checkpointing_times import read_times
-from .collected import host_values, ratio
+from .collected import ratio, told_by_hosts
 from .common import as_api, leaf_files, mapped, positive, put, put_location, recorded_verdict, stated_path
 from .division import division_of, recorded_division
 from .placement import hosts_of, min_ranks_per_host
@@ -57,7 +57,7 @@ def read_leaf(root: Root, leaf: Leaf, described_api: Found[str]) -> Invocation |
     command = files.metadata.text("/command", "/args/command")
     if isinstance(command, Reading) and command.value.lower() == NOT_A_RUN:
         return None
-    hosts = host_values(files.metadata) if files.metadata.ok else files.metadata.absence()
+    hosts = told_by_hosts(files.metadata) if files.metadata.ok else files.metadata.absence()
     return Invocation(_LeafReader(files, described_api).run(), read_times(files), hosts)
 
 
@@ -141,12 +141,19 @@ class _LeafReader:
         return found
 
     def _other_model(self, recorded: Found[str]) -> Absence | None:
-        """X4.2: which model this is cannot be told where the metadata and the directory name different ones."""
-        directory, names = self._value("directory_model"), derived.model_names()
-        if isinstance(recorded, Absence) or recorded.value == directory or not {recorded.value, directory} <= {*names}:
+        """X4.2: which model this is cannot be told where the leaf names another than its directory, a known one."""
+        directory = self._value("directory_model")
+        if isinstance(recorded, Absence) or recorded.value == directory or directory not in derived.model_names():
             return None
-        detail = f"the leaf lies under {directory}, its metadata says {recorded.value}"
+        detail = f"the leaf lies under {directory}, its files say {recorded.value}"
         return Absence(f"model:{self.path}", Reason.INVALID, recorded.source.path, recorded.source.pointer, detail)
+
+    def _other_run(self, processes: Found[int]) -> Absence | None:
+        """X4.2: nothing is known of the run where the metadata also state other processes than the benchmark had."""
+        measured = self.summary.int("/num_accelerators")
+        if isinstance(processes, Absence) or isinstance(measured, Absence) or processes.value == measured.value:
+            return None
+        return self._foreign
 
     def _command(self) -> None:
         processes = first_of(
@@ -155,6 +162,7 @@ class _LeafReader:
             self._command_processes(),
         )
         self._put("num_processes", processes)
+        self._unrelated = self._other_run(processes)
         for phase in ("write", "read"):
             self._put(f"num_checkpoints_{phase}", self._checkpoints(f"num_checkpoints_{phase}"))
         self._put("subset_declared", self._subset_declared())
@@ -181,7 +189,7 @@ class _LeafReader:
             return self.metadata.key_absent("/executed_command")
 
     def _checkpoints(self, name: str) -> Found[int]:
-        return first_of(
+        return self._unrelated or first_of(
             self.metadata.int(f"/args/{name}", f"/{name}", f"/override_parameters/checkpoint.{name}"),
             self.config.int(f"/workload/checkpoint/{name}"),
             self.metadata.int(f"/parameters/checkpoint/{name}"),
@@ -280,6 +288,8 @@ class _LeafReader:
 
     def _num_hosts(self, hosts: Found[list[tuple[str, int | None]]]) -> Found[int]:
         """Hosts of the arguments; a lone loopback address is the default and yields to what the collector saw."""
+        if self._unrelated:
+            return self._unrelated
         named = hosts.map(len) if isinstance(hosts, Reading) else hosts
         collected = positive(self.metadata, "/system_info/num_hosts")
         if isinstance(hosts, Reading) and all(_is_loopback(name) for name, _ in hosts.value):
@@ -290,9 +300,9 @@ class _LeafReader:
         self._put("num_accelerators", self.summary.int("/num_accelerators"))
         self._put("checkpoint_size_gib", self.summary.float("/metric/checkpoint_size_GB"))
         hosts = self._value("num_hosts")
-        self._put("client_memory_gib", client_memory(self.metadata, self.summary, hosts))
-        self._put("host_memory_gib", host_memory(self.metadata, self.summary, hosts))
-        spread = ratio(self.metadata, 0)
+        self._put("client_memory_gib", self._unrelated or client_memory(self.metadata, self.summary, hosts))
+        self._put("host_memory_gib", self._unrelated or host_memory(self.metadata, self.summary, hosts))
+        spread = self._unrelated or ratio(self.metadata, 0)
         collected = None if isinstance(spread, Absence) else collected_memory(self.metadata, self.summary, hosts)
         detail = "the tool collected no memory of each of the hosts that the benchmark saw"
         self._put("summary_memory_gib", summed_memory(self.summary))

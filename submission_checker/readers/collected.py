@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 from mlpstorage.results.convert import InvalidValueError, as_float
@@ -21,26 +22,33 @@ _VALUES = {
 }
 """What is told of hosts, and where an entry of the collector has it."""
 _MAX_SHOWN = 500
+_NO_NUMBER = re.compile(r"-.*|0(\.\d*)?")
+"""A number below 1, which is how a collector says that it found nothing."""
 _BANNER = "Linux version "
 """Where the collector took the kernel's banner for its release."""
 
 
 def host_values(metadata: Document) -> dict[str, str]:
     """What all hosts have, by key: distinct values over all of them. A key that no entry states is left out."""
+    return {key: values for key, (_, values) in told_by_hosts(metadata).items()}
+
+
+def told_by_hosts(metadata: Document) -> dict[str, tuple[int, str]]:
+    """The same, each beside the number of hosts that state it; an empty text and a number below 1 state nothing."""
     found = metadata.list("/system_info/hosts")
-    seen: dict[str, set[str]] = {}
+    seen: dict[str, list[str]] = {}
     for host in found.value if isinstance(found, Reading) else ():
         for key, pointer in _VALUES.items():
             value: Any = host
             for name in pointer:
                 value = value.get(name) if isinstance(value, dict) else None
             if key == "host.memory_gib":
-                value = round(_number(host, *pointer) / 2**30) or None
+                value = round(_number(host, *pointer) / 2**30)
             if key == "host.kernel" and isinstance(value, str) and value.startswith(_BANNER):
                 value = value.removeprefix(_BANNER).partition(" ")[0]
-            if value is not None:
-                seen.setdefault(key, set()).add(canonical(value))
-    return {key: clean(", ".join(sorted(values)), _MAX_SHOWN) for key, values in seen.items()}
+            if value is not None and (text := canonical(value).strip()) and not _NO_NUMBER.fullmatch(text):
+                seen.setdefault(key, []).append(text)
+    return {key: (len(values), clean(", ".join(sorted(set(values))), _MAX_SHOWN)) for key, values in seen.items()}
 
 
 def collected_hosts(metadata: Document) -> Found[list[tuple[float, float]]]:

@@ -716,6 +716,17 @@ def test_a_legal_leaf_is_silent(tmp_path: Path, edition: str, division: str, ran
     assert findings(tree, edition) == []
 
 
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [("--enable-rag", "--enable-rag stands in commands"), ("--rag-num-docs 7", "--rag-num-docs 7 stands in commands")],
+)
+def test_an_option_is_told_with_its_value_where_it_has_one(tmp_path: Path, words: str, named: str) -> None:
+    tree, leaf = legal(tmp_path / "tree")
+    added(1, words)(leaf)
+    report = check(tree.root, Options())
+    assert [finding.message for finding in report.findings if finding.clause == "options" and named in finding.message]
+
+
 def test_every_clause_of_the_section_is_violated_by_some_spoilt_tree() -> None:
     fired = {
         (rule, clause)

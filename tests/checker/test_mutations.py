@@ -104,7 +104,12 @@ PAIR: dict[str, tuple[Spoil, list[tuple[str, str]]]] = {
         edit("metadata", {"/args/model": "llama3-70b", "/args/num_processes": 64}),
         [("X4.2", "error")],
     ),
-    "unknown model": (edit("metadata", {"/args/model": "llama3-18b"}), [("4.3.3", "error"), ("X4.2", "error")]),
+    "unknown model": (edit("metadata", {"/args/model": "llama3-18b"}), [("X4.2", "error")]),
+    "unknown model in its directory": (
+        both(edit("metadata", {"/args/model": "llama3-18b"}), lambda tree: rename_workload(tree, "llama3-18b")),
+        [("2.1.21", "error"), ("4.3.3", "error"), ("4.6.3", "warning")],
+    ),
+    "model spelt in another way": (edit("metadata", {"/args/model": "llama3_8b"}), [("X4.2", "error")]),
     "declared subset of 16": (
         edit("metadata", {"/args/checkpoint_subset": True, "/args/num_processes": 16}),
         [("4.3.5", "error"), ("4.6.1", "error"), ("4.6.1", "error")],
@@ -332,6 +337,13 @@ def test_spoilt_open_run(tmp_path: Path, name: str) -> None:
     assert findings(tree) == []
     spoil(tree)
     assert findings(tree) == expected
+
+
+@pytest.mark.parametrize("legal", [combined, pair])
+def test_metadata_of_another_run_are_one_finding(tmp_path: Path, legal: Callable[[Path], Tree]) -> None:
+    tree, other = legal(tmp_path / "tree"), combined(tmp_path / "other", "llama3-70b", hosts=8, memory_gib=512.0)
+    shutil.copy(other.leaves[0].metadata, tree.leaves[0].metadata)
+    assert findings(tree) == [("X4.2", "error")]
 
 
 def test_every_rule_of_the_edition_is_violated_by_some_spoilt_tree() -> None:

@@ -65,4 +65,4 @@ def test_the_text_says_what_was_not_asked_for(tmp_path: Path, capsys: pytest.Cap
     main([str(tree.workload)])
     assert "Not checked: only a part of a submission was looked at\n" in capsys.readouterr().out
     main([str(tmp_path), "--ignore", "4.3,4.6"])
-    assert " rules of the edition were not selected\n" in capsys.readouterr().out
+    assert "rules of the edition that were not selected: " in capsys.readouterr().out

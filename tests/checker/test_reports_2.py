@@ -516,6 +516,26 @@ def test_113_what_changed_between_the_halves_is_named_with_both_values(
     assert all(word in finding.message for finding in noted for word in told_of)
 
 
+@pytest.mark.parametrize(
+    ("first", "later", "noted"),
+    [
+        ([{"num_cores": 32}], [{"num_cores": 64}], 1),
+        ([{"num_cores": 32}], [{"num_cores": 0}], 0),
+        ([{"num_cores": 32}], [{"num_cores": -1}], 0),
+        ([{"model": "Xeon"}], [{"model": " "}], 0),
+        ([{"num_cores": 32}, {"num_cores": 64}], [{"num_cores": 32}], 0),
+        ([{"num_cores": 32}, {"num_cores": 64}], [{"num_cores": 32}, {"num_cores": 32}], 1),
+    ],
+)
+def test_113_what_no_host_or_not_each_host_tells_has_not_changed(
+    tmp_path: Path, first: list[Any], later: list[Any], noted: int
+) -> None:
+    tree = pair(tmp_path)
+    for leaf, hosts in zip(tree.leaves, (first, later), strict=True):
+        leaf.edit("metadata", {"/system_info/hosts": [{"cpu": host} for host in hosts]})
+    assert len(findings(tmp_path, "2.1.9")) == noted
+
+
 # Report
 
 

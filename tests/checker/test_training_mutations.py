@@ -920,6 +920,14 @@ def test_a_record_of_an_unknown_model_leaves_open_what_one_finding_lists(tree: T
     assert not [f for f in found if f.outcome == "undetermined"]
 
 
+def test_a_model_that_no_table_has_opens_the_rules_that_ask_for_its_limits(tree: TrainingTree) -> None:
+    for leaf in tree.leaves("run"):
+        leaf.edit("metadata", {"/args/model": "resnet99", "/model": "resnet99"})
+    found = judged(tree)
+    assert [f.opens for f in found if f.rule == "X3.3"] == [("3.3.2", "3.6.2")]
+    assert not [f for f in found if f.outcome == "undetermined"]
+
+
 def test_phases_that_were_made_after_the_runs_are_noted(tree: TrainingTree) -> None:
     for phase in ("datasize", "datagen"):
         leaf = tree.leaves(phase)[0]
