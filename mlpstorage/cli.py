@@ -7,6 +7,8 @@ import io
 import sys
 from datetime import datetime
 
+from . import output
+
 DIVISIONS = ("closed", "open", "whatif")
 MODAL = (("checkpointing", "run"), ("training", "datasize"))
 """Commands that may be written behind their division."""
@@ -43,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Entry point. Returns the exit code; see ``mlpstorage checkpointing run --help`` for its meaning."""
     started = datetime.now()  # first of all: an invocation's time counts from here (rules 2.1.24, 4.7.1)
     if sys.stdout is None:
-        print("mlpstorage: there is no standard output to answer on", file=sys.stderr)
+        output.last_words("mlpstorage: there is no standard output to answer on")
         return CANNOT
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -54,20 +56,16 @@ def main(arguments: list[str] | None = None) -> int:
         finally:
             sys.stdout.flush()  # a failure is told here, not by the interpreter when it ends
     except KeyboardInterrupt:
-        from . import output
-
         output.last_words("mlpstorage: interrupted")
         return INTERRUPTED
     except OSError as error:
-        from . import output
-
         if not output.failed(error):
-            print(f"mlpstorage: {error}", file=sys.stderr)
+            output.last_words(f"mlpstorage: {error}")
             return CANNOT
         output.abandon()
         if isinstance(error, BrokenPipeError):
             return CLOSED_PIPE  # nobody reads on
-        print(f"mlpstorage: the standard output cannot be written: {error}", file=sys.stderr)
+        output.last_words(f"mlpstorage: the standard output cannot be written: {error}")
         return CANNOT
 
 
@@ -80,7 +78,7 @@ def _main(arguments: list[str] | None, started: datetime) -> int:
 
         if not isinstance(error, RuleBookError):
             raise
-        print(f"mlpstorage: the rule book does not load: {error}", file=sys.stderr)
+        output.last_words(f"mlpstorage: the rule book does not load: {error}")
         return RULE_BOOK_BROKEN
     finally:
         if arguments is None:  # the process is the command's own, and ends
@@ -102,14 +100,12 @@ def _command(words: list[str], started: datetime) -> int:
 
         return init(words[1:])
     if words[:1] == ["rules"]:
-        from . import output
         from .rules_cmd import app
 
         with output.reader_may_leave():  # Typer would end with 1, which means a violation
             app(words[1:], prog_name="mlpstorage rules")
         return 0
     if words[:1] == ["systems"]:
-        from . import output
         from .systems.command import app as systems
 
         with output.reader_may_leave():
@@ -123,7 +119,7 @@ def _command(words: list[str], started: datetime) -> int:
     if {"-h", "--help"} & set(words[:2]):
         print(USAGE)
         return 0
-    print(f"mlpstorage: {_problem(words)}\n{USAGE}", file=sys.stderr)
+    output.last_words(f"mlpstorage: {_problem(words)}\n{USAGE}")
     return 2
 
 

@@ -7,7 +7,6 @@ directory that is worked with; a package that is submitted has none.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from . import __version__
+from . import __version__, output
 from .checkpointing.exits import Parser, UsageError
 from .checkpointing.values import checked_name
 from .results import layout
@@ -64,14 +63,14 @@ def main(arguments: Sequence[str]) -> int:
             raise UsageError("RESULTS_DIR is empty; name a directory, or . for this one")
         new = initialise(Path(options.results_dir), organisation)
     except OtherOwnerError as error:
-        print(f"mlpstorage init: {error}", file=sys.stderr)
+        output.last_words(f"mlpstorage init: {error}")
         return 1
     except UsageError as error:
-        print(f"mlpstorage init: {error}", file=sys.stderr)
+        output.last_words(f"mlpstorage init: {error}")
         return 2
     except OSError as error:
         where = clean(str(error.filename or options.results_dir))
-        print(f"mlpstorage init: {where}: {error.strerror or error}", file=sys.stderr)
+        output.last_words(f"mlpstorage init: {where}: {error.strerror or error}")
         return 2
     path = Path(options.results_dir) / layout.SENTINEL
     print(f"{path}: {'written' if new else 'already there'}; runs into {options.results_dir} are {organisation}'s")

@@ -57,7 +57,9 @@ def abandon() -> None:
 
 
 def last_words(text: str) -> None:
-    """Say on standard error why the program ends; that a terminal which is gone cannot show it changes nothing."""
+    """Say on standard error why the program ends; that it cannot be written to, or is closed, changes no exit code."""
+    if sys.stderr is None:
+        return
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -58,10 +57,10 @@ def main(arguments: Sequence[str], environment: Mapping[str, str], started: date
             answer.end(code)
         return code
     except UsageError as error:
-        print(f"mlpstorage checkpointing run: {error}", file=sys.stderr)
+        output.last_words(f"mlpstorage checkpointing run: {error}")
         return Exit.USAGE
     except rules.RuleBookError as error:
-        print(f"mlpstorage: a rule is broken; the run is neither allowed nor forbidden: {error}", file=sys.stderr)
+        output.last_words(f"mlpstorage: a rule is broken; the run is neither allowed nor forbidden: {error}")
         return Exit.DEFECT
     except KeyboardInterrupt:
         output.last_words("mlpstorage: interrupted before anything was started")

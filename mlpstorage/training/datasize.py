@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from textwrap import wrap
@@ -17,6 +16,7 @@ from rules.facts import Absence, FactSheet, Known, Reason, Source
 from rules.facts.training import TrainingDatasize
 from rules.outcomes import Evaluation, Outcome
 
+from .. import output
 from ..checkpointing.exits import Exit, UsageError
 from .options import Request, parse
 
@@ -39,13 +39,13 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         sizing = compute(request)
         evaluation = judge(edition, request, sizing)
     except UsageError as error:
-        print(f"mlpstorage training datasize: {error}", file=sys.stderr)
+        output.last_words(f"mlpstorage training datasize: {error}")
         return Exit.USAGE
     except rules.UnknownEditionError as error:
-        print(f"mlpstorage training datasize: --edition: {error}", file=sys.stderr)
+        output.last_words(f"mlpstorage training datasize: --edition: {error}")
         return Exit.USAGE
     except rules.RuleBookError as error:
-        print(f"mlpstorage: a rule is broken; nothing can be said: {error}", file=sys.stderr)
+        output.last_words(f"mlpstorage: a rule is broken; nothing can be said: {error}")
         return Exit.DEFECT
     if request.output == "json":
         print(json.dumps(document(edition.id, request, sizing, evaluation), indent=2))

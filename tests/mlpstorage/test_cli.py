@@ -39,6 +39,28 @@ def test_an_answer_that_cannot_be_written_is_neither_a_verdict_nor_a_traceback(a
     assert answer.stderr == "mlpstorage: the standard output cannot be written: [Errno 28] No space left on device\n"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("closed", ["2>/dev/full", "2>&-"])
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("nosuch",), 2),
+        (("checkpointing", "run", "closed"), 2),
+        (("training", "datasize", "closed"), 2),
+        (("init",), 2),
+        (("rules", "show", "nosuch"), 2),
+        (DRY_RUN, 0),
+    ],
+    ids=lambda value: " ".join(value[:2]) if isinstance(value, tuple) else None,
+)
+def test_a_standard_error_that_cannot_be_written_changes_no_exit_code(
+    arguments: tuple[str, ...], code: int, closed: str
+) -> None:
+    command = " ".join(map(shlex.quote, tool_command(*arguments)))
+    answer = subprocess.run(["sh", "-c", f"{command} {closed}"], env=tool_environment(), stdout=subprocess.DEVNULL)
+    assert answer.returncode == code
+
+
 def test_without_a_standard_output_there_is_no_verdict() -> None:
     command = " ".join(map(shlex.quote, tool_command(*DRY_RUN)))
     answer = subprocess.run(["sh", "-c", f"{command} >&-"], env=tool_environment(), stderr=subprocess.PIPE, text=True)
