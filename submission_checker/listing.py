@@ -30,6 +30,11 @@ class Obstacle:
     detail: str = ""
     in_leaf: bool = False
 
+    @property
+    def told(self) -> str:
+        """The place, and why it was not gone into."""
+        return f"{clean(self.path)}: {self.detail}"
+
 
 @dataclass(slots=True)
 class Entries:
@@ -223,7 +228,7 @@ class Listing:
     @property
     def unreadable(self) -> list[str]:
         """Directories that could not be listed, and why."""
-        return [f"{clean(found.path)}: {found.detail}" for found in self._every_obstacle() if found.kind == UNLISTED]
+        return [found.told for found in self._every_obstacle() if found.kind == UNLISTED]
 
     @property
     def unseen(self) -> list[str]:

@@ -183,7 +183,7 @@ def _add(report: CheckReport, part: Part) -> None:
     report.unjudged.extend(part.unjudged)
     report.unseen.extend(part.unseen)
     for obstacle in part.unlisted:
-        report.unreadable.append(f"{clean(obstacle.path)}: {obstacle.detail}")
+        report.unreadable.append(obstacle.told)
         report.unseen.append(clean(obstacle.path))
     report.undecided |= part.undecided
     add_states(report.states, part.states)

@@ -25,12 +25,7 @@ from .readers.code_evidence import CodeEvidence, read_leaf_code
 from .readers.common import unlisted
 from .readers.families import Family
 from .readers.system import NO_DESCRIPTION, described_api, read_description, system_facts
-from .report import (
-    Place,
-    Resting,
-    place_of,
-    shown_place,
-)
+from .report import Place, Resting, place_of, shown_place
 
 
 def check_tree(address: Address, options: Options, listing: Listing, evidence: CodeEvidence) -> Part:

@@ -38,6 +38,10 @@ _OWN_MPI_PARAMS = {
 """Arguments of the launcher (without dashes) that this tool sets, and from which option: it judges what it starts."""
 
 
+def _stated(options: argparse.Namespace, option: str) -> Any:
+    return getattr(options, option.removeprefix("--").replace("-", "_"))
+
+
 class _Given:
     """The values of options, or of environment variables in their place; ``sources`` keeps which gave each field."""
 
@@ -48,7 +52,7 @@ class _Given:
 
     def __call__(self, field: str, option: str, variable: str = "") -> Any:
         """The option's value, or the variable's; None, or False of a switch, where neither was given."""
-        value = getattr(self._options, option.removeprefix("--").replace("-", "_"))
+        value = _stated(self._options, option)
         if value is not None and value is not False:
             self.sources[field] = option
         elif variable and self._environment.get(variable):
@@ -122,7 +126,7 @@ def plan_of(options: argparse.Namespace, environment: Mapping[str, str]) -> Plan
 
 def _refuse_empty(options: argparse.Namespace) -> None:
     for option in _NAMES:
-        value = getattr(options, option.removeprefix("--").replace("-", "_"))
+        value = _stated(options, option)
         if value is not None and not value.strip():
             raise UsageError(f"{option}: it is empty; name something or leave the option out")
 

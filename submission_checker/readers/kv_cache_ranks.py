@@ -131,10 +131,11 @@ def _listed(
     if isinstance(names, Absence):
         option.unlisted[place] = names
         return
+    numbered = _by_number(names[0], pattern)
     above = "/".join(directory.split("/")[-1 - len(place) :])
-    for name in _set_aside(names[0], pattern):
+    for name in _set_aside(names[0], pattern, numbered):
         option.extra.append(_extra(f"{above}/{clean(name)}", f"{directory}/{name}", "misnamed"))
-    yield from _by_number(names[0], pattern)
+    yield from numbered.items()
 
 
 def _numbered(root: Root, directory: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
@@ -143,24 +144,26 @@ def _numbered(root: Root, directory: str, pattern: re.Pattern[str]) -> Iterator[
         names = root.list(directory)[0]
     except OSError:
         return
-    yield from _by_number(names, pattern)
+    yield from _by_number(names, pattern).items()
 
 
-def _by_number(names: Sequence[str], pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
+def _by_number(names: Sequence[str], pattern: re.Pattern[str]) -> dict[int, str]:
+    """The names that the pattern takes by their number, in its order; of several with one number the plainest."""
     plainest_last = sorted(names, key=len, reverse=True)
     numbered = {int(match[1]): name for name in plainest_last if (match := pattern.fullmatch(name))}
-    yield from sorted(numbered.items())
+    return dict(sorted(numbered.items()))
 
 
-def _set_aside(names: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
+def _set_aside(names: Sequence[str], pattern: re.Pattern[str], numbered: Mapping[int, str]) -> list[str]:
     """Names that begin as the pattern does and are not read: another spelling of a number, or more than a number."""
-    read = {name for _, name in _by_number(names, pattern)}
+    read = set(numbered.values())
     return [name for name in names if name not in read and name.startswith(pattern.pattern.partition("(")[0])]
 
 
 def options_set_aside(leaf_directories: Sequence[str]) -> list[str]:
     """Directories that begin like an Option's and are not read."""
-    return [clean(name, 40) for name in _set_aside(leaf_directories, _OPTION)]
+    numbered = _by_number(leaf_directories, _OPTION)
+    return [clean(name, 40) for name in _set_aside(leaf_directories, _OPTION, numbered)]
 
 
 def _extra(name: str, path: str, kind: Any) -> ExtraResult:

@@ -19,7 +19,6 @@ from rules.tables import reference_rows
 
 from ..discovery import family_named
 from ..leaf import Leaf
-from ..listing import UNLISTED
 from .common import mapped, put, unlisted
 from .credentials import credentials_of
 from .leaf_json import read_leaf_json
@@ -73,7 +72,8 @@ class LeafReader:
     def _open(self, root: Root, name: str) -> Document:
         path = self.leaf.at(name)
         if self.leaf.problem:
-            return Document(clean(path), "refused", f"{UNLISTED}:{self.path}", self.leaf.problem)
+            cause = unlisted(self.leaf.path, self.leaf.problem).cause
+            return Document(clean(path), "refused", cause, self.leaf.problem)
         if name not in self.leaf.files and name not in self.leaf.directories:
             return Document(clean(path), "missing", f"file:{clean(path)}", "there is no such file")
         return read_leaf_json(root, self.leaf, name, self.family, keep=True)

@@ -10,10 +10,8 @@ from mlpstorage.results.text import clean
 from rules.facts import FactSheet, Source
 from rules.facts import tree as facts
 
-from ..listing import (
-    UNLISTED,
-    Obstacle,
-)
+from ..listing import UNLISTED, Obstacle
+from .common import unlisted
 
 MAX_RECORDS = 500
 """Entries of one kind of one directory that rules are asked about; a last record says how many more there are."""
@@ -59,7 +57,7 @@ def obstacle_records(obstacles: Iterable[Obstacle]) -> list[facts.Obstacle]:
                 ),
                 in_leaf=obstacle.in_leaf,
                 detail=clean(obstacle.detail),
-                cause=f"{UNLISTED}:{clean(obstacle.path)}",
+                cause=unlisted(obstacle.path, obstacle.detail).cause,
             )
             for obstacle in obstacles
         ],
